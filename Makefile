@@ -10,7 +10,7 @@ COMPILE := pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --stri
 	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test quick lint tested compiled browser screenshots format bench fuzz explore storm docs pins \
+.PHONY: help setup run test quick lint tested compiled browser screenshots format bench fuzz explore storm simulate docs pins \
 	clean
 
 help: ## Show this list
@@ -46,7 +46,7 @@ test: $(VENV)/dev.stamp compiled ## Check style, types and tests (TEST_SCOPE=ful
 	$(BIN)/ruff check .
 	$(MAKE) --no-print-directory -j 2 lint tested
 
-PURE_TESTS := tests/formats tests/golden tests/oracles tests/scoring tests/text tests/test_pipeline.py
+PURE_TESTS := tests/drawing tests/formats tests/golden tests/oracles tests/scoring tests/text tests/test_pipeline.py
 
 quick: $(VENV)/dev.stamp ## Check what needs no service: lint, and the tests of scoring, formats, texts and golden scores
 	$(MAKE) --no-print-directory lint
@@ -82,6 +82,14 @@ explore: $(VENV)/dev.stamp ## Draw new examples for all property tests (SECONDS=
 
 storm: $(VENV)/dev.stamp ## Kill and freeze a service at random while 2,000 submissions come in (RUNS=10, SEED=1, OUT=FILE)
 	$(BIN)/python -m tests.storm.run --runs $(or $(RUNS),10) --seed $(or $(SEED),1) $(if $(OUT),--out $(OUT))
+
+simulate: $(VENV)/dev.stamp ## Simulate the errors of intervals and rank sets again: hours (docs/uncertainty.md)
+	$(BIN)/python -m benchmarks.simulation.coverage --json docs/coverage.json
+	$(BIN)/python -m benchmarks.simulation.family_wise_error --json docs/family_wise_error.json
+
+simulate: $(VENV)/dev.stamp ## Measure how often intervals and rank sets are right (an hour; make docs writes the tables)
+	$(BIN)/python -m benchmarks.simulation.coverage --json docs/coverage.json
+	$(BIN)/python -m benchmarks.simulation.family_wise_error --json docs/family_wise_error.json
 
 docs: $(VENV)/run.stamp ## Generate the documents that follow from declarations
 	$(BIN)/python docs/build.py

@@ -22,7 +22,7 @@ from app.formats.validation import gold_validation as gold_rules
 from app.formats.validation.table_validation import validate_table
 from app.formats.vectorized.id_join import LookupTables
 from app.formats.vectorized.labels import read_gold
-from app.scoring.declaration.gold_metadata import build_grouping, build_task_spec
+from app.scoring.declaration.gold_metadata import build_grouping, build_task_spec, build_unknown_cells
 from app.scoring.declaration.metric_syntax import pluralize
 from app.scoring.declaration.task import TaskKind, TaskSpec
 from app.scoring.evaluate import BestAttainableValues
@@ -53,6 +53,8 @@ class Gold:
     notes: list[str] = field(default_factory=list)
     folds: Grouping | None = None
     groups: Grouping | None = None
+    unknown: Labels | None = None
+    """The labels of each id that the gold leaves open; None where it leaves none open."""
     ceilings: dict[str, BestAttainableValues] = field(default_factory=dict)
     """Per split, values that depend on this gold alone and have been computed already."""
     tables: LookupTables | None = None
@@ -69,7 +71,7 @@ class Gold:
 
     def case(self, labels: Labels, scores: NDArray[np.float64] | None = None) -> EvaluationInput:
         """The evaluation input of predictions, in gold order."""
-        divisions = self.weights, self.folds, self.groups, self.weight_unit
+        divisions = self.weights, self.folds, self.groups, self.weight_unit, self.unknown
         return EvaluationInput(self.spec, self.labels, labels, scores, *divisions)
 
     def class_counts(self) -> dict[str, list[int]]:
@@ -136,7 +138,7 @@ def load_gold(
     Without `classes`, the sorted label set of the gold becomes the vocabulary. `metadata` holds canonical gold metadata
     by field (app.scoring.declaration.gold_metadata). `void` ids are not scored, nor are those that the file marks so.
     Of `rules` only `duplicates` applies to gold. Raises InvalidContent if `classes` or `void` list something twice, and
-    if folds or groups lack an id.
+    if folds or groups lack an id or unknown cells do not fit the gold.
     """
     problems = Problems()
     spec = normalized_task_spec(task, classes, positive_label, metadata or {})
@@ -149,7 +151,7 @@ def load_gold(
         elif classes is None:
             gold.notes.insert(len(gold.reading_notes), vocabulary_note(gold.spec, "the gold"))
         if gold is not None:
-            assign_groupings(gold, metadata or {})
+            assign_instance_metadata(gold, metadata or {})
         return gold, problems
     return None, problems
 
@@ -205,11 +207,14 @@ def vocabulary_note(spec: TaskSpec, files: str) -> str:
     return f"no classes were declared: {labels} are the vocabulary"
 
 
-def assign_groupings(gold: Gold, metadata: Mapping[str, Any]) -> None:
-    """Assign the instances to their folds and groups, where these are given."""
+def assign_instance_metadata(gold: Gold, metadata: Mapping[str, Any]) -> None:
+    """Give the instances their folds, groups and unknown cells, where there are some; raises InvalidContent."""
     for name in ("folds", "groups"):
         if metadata.get(name) is not None:  # the ids are not read otherwise, as they may have to be decoded first
             setattr(gold, name, build_grouping(metadata[name], name, gold.ids))
+    if metadata.get("unknown_cells") is not None:
+        unscored = {*gold.void, *gold.template_ids} if len(gold.template_ids) != len(gold.ids) else gold.void
+        gold.unknown = build_unknown_cells(metadata["unknown_cells"], gold.spec, gold.ids, gold.labels, unscored)
 
 
 def find_void_ids(table: NormalizedTable, task: TaskKind, void: Iterable[str]) -> frozenset[str]:

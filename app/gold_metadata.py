@@ -82,4 +82,13 @@ GOLD_METADATA = (
         "Sets the group of each instance id, such as its document, patient or speaker.",
         "JSON {id: group}: its document, patient, speaker.",
     ),
+    GoldMetadataDeclaration(
+        "unknown-cells",
+        '{"t1": ["dog"], "t3": ["cat", "dog"]}',
+        "Name the labels that the gold leaves open",
+        "Sets, for multi-label gold, the labels of each instance id of which nobody knows whether they apply: the cells "
+        "`?` of MEKA. With the option `unknown_cells=skip`, metrics leave these cells out of every count. A recipe "
+        "without it is refused together with such gold.\n\nOnly organizers can see which cells are unknown.",
+        "JSON {id: [labels]} that multi-label gold leaves open.",
+    ),
 )

@@ -20,7 +20,7 @@ from app.formats.vectorized.labels import WideningJoin, sorted_classes
 from app.formats.vectorized.prediction_reader import read_predictions
 from app.gold import (
     Gold,
-    assign_groupings,
+    assign_instance_metadata,
     build_gold,
     find_void_ids,
     garbage_collection_paused,
@@ -31,15 +31,19 @@ from app.gold import (
 )
 from app.pipeline import hard_labels, score_labels
 from app.scoring.declaration.decision_rules import ConfiguredDecisionRule, redecide_subset
-from app.scoring.declaration.metric import ACCEPTABLE_SETS, MetricCall, Result
-from app.scoring.declaration.requirements import needs_met
+from app.scoring.declaration.metric import ACCEPTABLE_SETS, UNKNOWN_CELLS, MetricCall, Result
+from app.scoring.declaration.metric_syntax import pluralize
+from app.scoring.declaration.requirements import needs_met, require_unknown_cells_option
 from app.scoring.declaration.task import TaskKind, TaskSpec
 from app.scoring.evaluation_input import EvaluationInput, IdIndex, PredictionArrays
 from app.scoring.probability_rows import are_probabilities
 from app.scoring.uncertainty.bootstrap_interval import Interval
 from app.scoring.uncertainty.intervals import intervals
+from app.scoring.uncertainty.paired import PairComparison, compare_systems
+from app.scoring.uncertainty.resampling import in_order_of
 
 BOTH_FILES = "gold and predictions"
+ALL_FILES = "the gold and both predictions"
 Choose = Callable[[TaskSpec, frozenset[str]], Sequence[MetricCall]]
 """Returns the metrics for a task and the needs that are met."""
 
@@ -105,6 +109,70 @@ def score_offline(
         )
 
 
+def score_systems_offline(
+    gold: SourceFile,
+    predictions: Sequence[SourceFile],
+    choose: Choose,
+    *,
+    task: TaskKind,
+    classes: Sequence[str] | None = None,
+    **settings: Any,
+) -> list[OfflineOutcome]:
+    """Score several files of predictions against one gold; the settings are those of `score_offline`.
+
+    Without `classes` the vocabulary is the sorted union of the labels of all files, and a note says so. If one of the
+    files has problems, no common vocabulary is made.
+    """
+
+    def score(source: SourceFile, names: Sequence[str] | None) -> OfflineOutcome:
+        return score_offline(gold, source, choose, task=task, classes=names, **settings)
+
+    outcomes = [score(source, classes) for source in predictions]
+    specs = [outcome.case.spec for outcome in outcomes if outcome.case is not None]
+    if classes is not None or len(outcomes) == 1 or len(specs) < len(outcomes):
+        return outcomes
+    union = _union_of_vocabularies([spec.classes for spec in specs], task)
+    found = []
+    for outcome, spec, source in zip(outcomes, specs, predictions, strict=True):
+        common = outcome if spec.classes == union else score(source, union)
+        own = vocabulary_note(spec, BOTH_FILES)
+        general = vocabulary_note(replace(spec, classes=union), ALL_FILES)
+        found.append(replace(common, notes=[general, *(note for note in common.notes if note != own)]))
+    return found
+
+
+def compare_outcomes(
+    outcomes: Sequence[OfflineOutcome],
+    calls: Sequence[MetricCall],
+    *,
+    draw_seed: str,
+    rounds: int | None,
+    progress: Callable[[int, int], None],
+) -> dict[str, PairComparison]:
+    """The comparison of two valid outcomes of `score_systems_offline` on all instances, by canonical metric string."""
+    (first, first_ids), (second, second_ids) = (in_id_order(outcome) for outcome in outcomes)
+    assert first_ids == second_ids
+    return compare_systems(
+        first, second, calls, first_ids, draw_seed=draw_seed, split="all", rounds=rounds, progress=progress
+    )
+
+
+def in_id_order(outcome: OfflineOutcome) -> tuple[EvaluationInput, list[str]]:
+    """The evaluation input of an outcome with its rows in the order of their ids, and the ids."""
+    assert outcome.case is not None
+    assert outcome.gold is not None
+    ids = outcome.gold.ids
+    return in_order_of(outcome.case, ids), sorted(ids)
+
+
+def _union_of_vocabularies(vocabularies: Sequence[Sequence[str]], task: TaskKind) -> tuple[str, ...]:
+    """The labels of all vocabularies; in a binary task those that all have if there are more than two in total."""
+    union = set[str]().union(*vocabularies)
+    if task == "binary" and len(union) > 2:
+        union = union.intersection(*vocabularies)
+    return tuple(sorted(union))
+
+
 @dataclass(frozen=True, slots=True)
 class _OfflineTask:
     """What is known besides the two files; `declared`: the classes of `spec` were declared."""
@@ -121,7 +189,8 @@ class _OfflineTask:
         """The needs that two files and the gold metadata meet, and whether the gold gives acceptable answers."""
         parts = {name: self.metadata.get(name) is not None for name in ("folds", "groups")}
         needs = needs_met(spec, scores=scores, **parts)
-        return needs | {ACCEPTABLE_SETS} if acceptable else needs
+        marks = {ACCEPTABLE_SETS: acceptable, UNKNOWN_CELLS: self.metadata.get("unknown_cells") is not None}
+        return needs | {mark for mark, holds in marks.items() if holds}
 
 
 def _score_plain_files(
@@ -147,7 +216,7 @@ def _score_plain_files(
     notes = [*gold.reading_notes, *reading_notes]
     notes += [] if of.declared else [vocabulary_note(gold.spec, BOTH_FILES)]
     outcome = OfflineOutcome(Problems(), Problems(), list(dict.fromkeys((*notes, *gold.notes))), calls)
-    assign_groupings(gold, of.metadata)
+    assign_instance_metadata(gold, of.metadata)
     _score(outcome, gold, arrays, of.options)
     return outcome
 
@@ -191,6 +260,12 @@ def _widen_vocabulary(gold: Gold, predicted: PredictionArrays, classes: Sequence
 
 
 def _score(outcome: OfflineOutcome, gold: Gold, arrays: PredictionArrays, options: Mapping[str, str]) -> None:
+    if gold.unknown is not None:
+        require_unknown_cells_option(outcome.calls)
+        count = len(gold.unknown.codes)
+        outcome.notes.append(
+            f"{pluralize(count, 'gold cell is', 'gold cells are')} unknown and left out of every count"
+        )
     labels, rule, decision_notes = hard_labels(gold, arrays, None, options)
     outcome.notes += decision_notes
     outcome.case, outcome.gold, outcome.rule = gold.case(labels, arrays.scores), gold, rule
@@ -246,7 +321,7 @@ def _score_tables(
     gold_notes = gold_table.notes if gold is None else gold.notes
     outcome.notes = list(dict.fromkeys((*outcome.notes, *gold_notes, *prediction_table.notes)))
     if gold is not None and arrays is not None:
-        assign_groupings(gold, of.metadata)
+        assign_instance_metadata(gold, of.metadata)
         _score(outcome, gold, arrays, of.options)
 
 

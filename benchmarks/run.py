@@ -26,6 +26,8 @@ PIECES = {
     "W2": "sets",
     "W3-metrics": "scores",
     "W3-files": "uploads",
+    "W4": "resampling",
+    "W5": "comparing",
     "W6-boards": "boards",
     "W6-readers": "board_readers",
     "W6-pages": "board_pages",
@@ -40,6 +42,7 @@ PIECES = {
     "secrecy": "secrecy",
     "hostile": "hostile",
     "offline": "offline",
+    "order": "order",
     "commands": "commands",
 }
 LONGEST = 900.0  # seconds that a piece may take, and for each size of W7

@@ -16,6 +16,9 @@ class Sizes:
     labels: int
     matrix: tuple[int, int]
     """Instances and classes of the scores."""
+    resampled: tuple[int, int]
+    """Instances and classes of resampled labels."""
+    compared_teams: int
     growing: tuple[int, ...]
     """Numbers of records for W7, ascending."""
     board: int
@@ -52,6 +55,8 @@ FULL = Sizes(
     documents=100_000,
     labels=34_000,
     matrix=(100_000, 100),
+    resampled=(100_000, 20),
+    compared_teams=100,
     growing=(10_000, 100_000, 1_000_000, 10_000_000),
     board=200,
     queue=20_000,
@@ -75,6 +80,8 @@ QUICK = Sizes(
     documents=20_000,
     labels=10_000,
     matrix=(20_000, 50),
+    resampled=(20_000, 10),
+    compared_teams=30,
     growing=(10_000, 100_000, 1_000_000),
     board=200,
     queue=20_000,
@@ -98,6 +105,8 @@ TINY = Sizes(
     documents=200,
     labels=50,
     matrix=(300, 4),
+    resampled=(1_000, 2),
+    compared_teams=4,
     growing=(500, 1000),
     board=3,
     queue=50,

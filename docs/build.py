@@ -41,6 +41,7 @@ def _pages() -> dict[str, Callable[[], str]]:
         "errata.md": _page_module("errata_page").page,
         "performance.md": _page_module("performance_page").page,
         "storm.md": _page_module("storm_page").page,
+        "uncertainty.md": _page_module("uncertainty_page").page,
         "openapi.json": openapi,
     }
 

@@ -89,6 +89,12 @@ predict, once the phase is open; organizers for the ids of the public split.
   otherwise, after an outage at the close, all such files would be shown one by one. Whatever organizers change after
   the close (a failed file scored after all, a row removed, the window reopened) moves the board once more, and reveals
   as much again.
+- **A Ladder.** Where the recipe has a `ladder` ([ladder.md](ladder.md)), everybody but the organizers sees its outputs
+  instead of scores until the final release: of the primary metric alone, without reports. With *v* values that can be
+  told, the outputs of *s* submissions are one of C(*s* + *v*, *v*) sequences, because only improvements are told. So
+  all of them together hold log2 C(*s* + *v*, *v*) bits, however many digits are shown. The board ranks by outputs,
+  which reveals nothing more. The statement gives both bounds: with the Ladder, and without it. An unlimited number of
+  submissions has no such bound either.
 - **Teams and accounts.** The bound is for one team. Each further team can learn as much again. With open registration
   every account may found a team, and with open sign-up the number of accounts is unlimited.
 - **Phases.** The bound is for one phase. Phases with the same instances add up.
@@ -100,8 +106,8 @@ predict, once the phase is open; organizers for the ids of the public split.
 ## How to reduce it
 
 Set a total quota; show the board after the close, and then fewer digits; use fewer metrics, and metrics that count;
-show no reports of curves, confusion, classes, rankings, significance or intervals; require approval or invitation for registration; and decide by a
-private split.
+show no reports of curves, confusion, classes, rankings, significance or intervals; limit feedback by a Ladder; require
+approval or invitation for registration; and decide by a private split.
 """
 
 
@@ -136,7 +142,8 @@ _SIZES = {
     "1,000 instances of 2 classes": GoldSize(1000, 2),
     "1,000 sets of 20 classes": GoldSize(1000, 20, multilabel=True),
 }
-_EXAMPLES: tuple[tuple[TaskKind, tuple[str, ...], int | str, int, GoldSize, BoardVisibility], ...] = (
+_Example = tuple[TaskKind, tuple[str, ...], int | str, int, GoldSize, BoardVisibility]
+_EXAMPLES: tuple[_Example, ...] = (
     ("binary", ("accuracy",), 6, 1, GoldSize(30, 2), "public"),
     ("binary", ("average_precision",), 6, 1, GoldSize(30, 2), "hidden"),
     ("binary", ("average_precision",), 3, 1, GoldSize(30, 2), "hidden"),
@@ -148,7 +155,10 @@ _EXAMPLES: tuple[tuple[TaskKind, tuple[str, ...], int | str, int, GoldSize, Boar
     ("binary", ("auc", "average_precision", "log_loss"), 6, 20, GoldSize(2000, 2), "after_close"),
     ("binary", ("auc",), 3, 20, GoldSize(2000, 2), "after_close"),
     ("multiclass", ("f1_macro", "accuracy"), 6, 50, GoldSize(5000, 10), "public"),
+    ("binary", ("accuracy",), 6, 50, GoldSize(2000, 2), "public"),
 )
+_LADDER_STEPS = (0.01, 0.05)
+"""Of the last example once more, under a Ladder."""
 _BOARDS: dict[BoardVisibility, str] = {
     "public": "a public board",
     "after_close": "a board after the close",
@@ -157,15 +167,23 @@ _BOARDS: dict[BoardVisibility, str] = {
 
 
 def _examples() -> Iterator[list[str]]:
-    for task, metrics, digits, submissions, sizes, board in _EXAMPLES:
-        body = {"primary": metrics[0], "metrics": list(metrics), "disclosure": {"digits": digits}}
-        agreed = parse_recipe(body, task, positive_label="a" if task == "binary" else None)
-        bound = compute_inference_bound(agreed, DisclosureRules(submissions, board, ("scores",)), sizes)
-        named = ", ".join(map(code, metrics))
-        sent = "1 submission" if submissions == 1 else f"{submissions} submissions"
-        rules = f"{named} at {digits} digits, {_BOARDS[board]}, {sent}, {sizes.instances:,} instances of {sizes.classes} classes"
-        bits = [f"{round_bits_up(value):g}" for value in (bound.per_submission, bound.once)]
-        yield [rules, *bits, f"{bound.labels:,} of {sizes.labels:,}"]
+    for given in _EXAMPLES:
+        yield _example(given)
+    for step in _LADDER_STEPS:
+        yield _example(_EXAMPLES[-1], {"step": step})
+
+
+def _example(given: _Example, ladder: dict[str, float] | None = None) -> list[str]:
+    task, metrics, digits, submissions, sizes, board = given
+    body = {"primary": metrics[0], "metrics": list(metrics), "disclosure": {"digits": digits}, "ladder": ladder}
+    agreed = parse_recipe(body, task, positive_label="a" if task == "binary" else None)
+    bound = compute_inference_bound(agreed, DisclosureRules(submissions, board, ("scores",)), sizes)
+    named = ", ".join(map(code, metrics))
+    sent = "1 submission" if submissions == 1 else f"{submissions} submissions"
+    told = "" if ladder is None else f" under a Ladder with step {ladder['step']:g}"
+    rules = f"{named} at {digits} digits{told}, {_BOARDS[board]}, {sent}, {sizes.instances:,} instances of {sizes.classes} classes"
+    bits = [f"{round_bits_up(value):g}" for value in (bound.per_submission, bound.once)]
+    return [rules, *bits, f"{bound.labels:,} of {sizes.labels:,}"]
 
 
 def _granularities() -> list[Granularity]:

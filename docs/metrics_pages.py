@@ -144,6 +144,7 @@ def _facts(metric: Metric, entry: Mapping[str, Any], data: Mapping[str, str]) ->
         "presets": ", ".join(_preset(one) for one in entry["presets"]),
         "properties": "; ".join(holds),
         "[granularity](../disclosure.md)": f"the value {metric.granularity.meaning}",
+        "[interval](../uncertainty.md)": metric.interval.sentence if metric.scalar else "",
         "unknown labels": _UNKNOWN if _charges_classes(metric) else "",
         "0/0": _BOTH_RATIOS if metric.key.startswith(("informedness", "markedness")) else "",
         "other tools": "<br>".join(f"{safe(tool)}: {safe(text)}" for tool, text in metric.peers.items()),

@@ -35,6 +35,7 @@ PIECES = {
     "prepared": "the first score on another worker, with gold that the first one prepared, beside its later scores",
     "hostile": "small files that take long to read, each compared with a valid file for the same gold in the same format",
     "offline": "reading gold, and `assay score` of two files as a whole process beside a careful scikit-learn user",
+    "order": "rank sets of a board and `assay order`, beside the same tests written plainly",
     "secrecy": "scoring one file under two golds that differ in their labels and give the same counts",
     "commands": f"the command line, from start to exit, including `{ONE}`",
 }

@@ -1,6 +1,6 @@
 """Hypothetical variants of a case: doubtful predictions changed to one label, or another share of positive instances.
 
-Van Asch 2013, section 6.2.1 (Table 8: predictions that are likely to be wrong are all changed to one label; the upper
+Van Asch 2013, section 6.2.1 (Table 8: predictions whose expected accuracy is low are all changed to one label; the upper
 bound changes exactly the wrong ones) and eq 31 (scores at another class proportion).
 """
 
@@ -64,6 +64,27 @@ def least_confident(confidence: NDArray[np.float64], share: Fraction, weights: N
     if included_levels == len(levels):
         return has_prediction
     return below_threshold(confidence, float(levels[included_levels]))
+
+
+def expected_wrong(
+    case: EvaluationInput, confidence: NDArray[np.float64], accuracy: Fraction, weights: NDArray[np.int64] | None = None
+) -> Mask:
+    """The predictions whose expected accuracy is below `accuracy`: the cut of Van Asch's script finagle.
+
+    The expected accuracy is the function of the confidence c that never falls as c rises and fits the predictions best:
+    it minimizes Σ w_i ([p_i = y_i] - a(c_i))² (isotonic regression). It is below t exactly up to the smallest c that
+    maximizes Σ_{c_i ≤ c} w_i (t - [p_i = y_i]), so whole numbers decide and equally confident predictions stay together.
+    """
+    instance_weights = np.ones(len(confidence), dtype=np.int64) if weights is None else weights
+    has_prediction = ~np.isnan(confidence)
+    levels, positions = np.unique(confidence[has_prediction], return_inverse=True)
+    sizes, right = np.zeros(len(levels), dtype=object), np.zeros(len(levels), dtype=object)
+    own_weights = instance_weights[has_prediction].astype(object)
+    np.add.at(sizes, positions, own_weights)
+    np.add.at(right, positions, own_weights * ~wrong_predictions(case)[has_prediction])
+    surplus = np.concatenate([[0], np.cumsum(accuracy.numerator * sizes - accuracy.denominator * right)])
+    cut = int(surplus.argmax())
+    return np.asarray(confidence <= levels[cut - 1]) if cut else np.zeros(len(confidence), dtype=bool)
 
 
 def wrong_predictions(case: EvaluationInput) -> Mask:

@@ -19,9 +19,10 @@ AVERAGE_NAMES = ("macro", "micro", "lfb_train")
 
 @dataclass(frozen=True, slots=True)
 class RelabelRule:
-    """Which predictions change to the class at position `label`: those below `threshold`, or the least confident `share`.
+    """Which predictions change to the class at position `label`: by `threshold`, `share` or `expected_accuracy`.
 
-    With neither, only the upper bound is reported, for which the wrong predictions change. `lower`: lower scores are
+    Those below the threshold, the least confident share, or those whose confidence lets expect a lower accuracy. With
+    none of them, only the upper bound is reported, for which the wrong predictions change. `lower`: lower scores are
     more confident, so predictions above the threshold change.
     """
 
@@ -29,6 +30,25 @@ class RelabelRule:
     threshold: float | None = None
     share: Fraction | None = None
     lower: bool = False
+    expected_accuracy: Fraction | None = None
+
+    @property
+    def selects_doubtful(self) -> bool:
+        """Whether it selects predictions by their confidence."""
+        return any(one is not None for one in (self.threshold, self.share, self.expected_accuracy))
+
+    def doubtful(self, case: EvaluationInput) -> tuple[scenarios.Mask, float | None]:
+        """The predictions to change, and the score at which they end; None where there are none. Raises InvalidContent."""
+        confidence = scenarios.confidences(case, lower=self.lower)
+        if self.share is not None:
+            mask = scenarios.least_confident(confidence, self.share, case.weights)
+        elif self.expected_accuracy is not None:
+            mask = scenarios.expected_wrong(case, confidence, self.expected_accuracy, case.weights)
+        else:
+            threshold = self.threshold or 0.0
+            mask = scenarios.below_threshold(confidence, -threshold if self.lower else threshold)
+        last = float(confidence[mask].max()) if mask.any() else None
+        return mask, -last if self.lower and last is not None else last
 
 
 def costs_report(counts: WhatIfCounts, classes: Sequence[str], count: Amount = 1) -> dict[str, Any]:
@@ -76,17 +96,14 @@ def relabel_report(
         "target_label": case.spec.classes[rule.label],
         "threshold": rule.threshold,
         "share": None if rule.share is None else float(rule.share),
+        "expected_accuracy": None if rule.expected_accuracy is None else float(rule.expected_accuracy),
     }
-    if rule.threshold is not None or rule.share is not None:
-        confidence = scenarios.confidences(case, lower=rule.lower)
-        if rule.share is not None:
-            doubtful = scenarios.least_confident(confidence, rule.share, case.weights)
-        else:
-            threshold = rule.threshold or 0.0
-            doubtful = scenarios.below_threshold(confidence, -threshold if rule.lower else threshold)
+    if rule.selects_doubtful:
+        doubtful, last = rule.doubtful(case)
         after = scenarios.relabel(case, doubtful, rule.label)
         others = {"changed": evaluate(after, calls)} | others
         report |= {
+            "last_score": last,
             "doubtful": _weight_of(case, doubtful),
             "moved": _weight_of(case, doubtful & (case.predicted.codes != rule.label)),
             "right_before": _weight_of(case, doubtful & ~wrong),

@@ -4,7 +4,7 @@ import json
 import math
 import threading
 from functools import cache, lru_cache
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import Path, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
@@ -86,6 +86,13 @@ class Granularity(BaseModel):
     separating: bool = Field(description="Whether its value may differ for every labelling of the gold.")
 
 
+class IntervalOfMetric(BaseModel):
+    """How the 95 % interval of a metric is computed, or why it has none."""
+
+    kind: Literal["bootstrap", "proportion", "auc", "none"] = Field(examples=["bootstrap"])
+    meaning: str
+
+
 class MetricShape(BaseModel):
     """A metric, as declared or as configured by a metric string."""
 
@@ -113,6 +120,7 @@ class MetricShape(BaseModel):
         "value is rounded once, to binary64."
     )
     granularity: Granularity
+    interval: IntervalOfMetric | None = Field(description="How its 95 % interval is computed; null for a table.")
     scalar: bool = Field(description="Whether the result is one number; otherwise it has data.")
     acceptable_sets: bool = Field(description="Whether gold may accept several labels for an instance.")
     weights: bool = Field(description="Whether instances may have weights.")

@@ -296,6 +296,7 @@ METADATA_BODIES: dict[str, Any] = {
     "cost-matrix": Annotated[dict[Label, dict[Label, Cost]], Field(min_length=1)],
     "folds": _Partition,
     "groups": _Partition,
+    "unknown-cells": Annotated[dict[Label, Annotated[list[Label], Field(min_length=1)]], Field(min_length=1)],
 }
 """The request body of each route, by the name of its kind, in the order of the API documentation."""
 

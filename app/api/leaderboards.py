@@ -32,6 +32,7 @@ from app.api.dependencies import AppState, AppStateDep, CallerDep, Cursor
 from app.api.field_types import Moment, Shape, reply_example
 from app.api.http.json_body import api_router
 from app.api.http.problem_documents import TOKEN_OPTIONAL, error_responses, success_response
+from app.api.ladder_fields import LadderShape
 from app.api.live.board_changes import link_scores
 from app.api.marks import MARK_DESCRIPTION, Mark
 from app.api.openapi import examples
@@ -120,6 +121,9 @@ class Board(Shape):
     significance: SignificanceState
     as_of: Moment = Field(description="The time of the newest submission, gold or recipe that the board shows.")
     metrics: list[dict[str, Any]]
+    ladder: LadderShape | None = Field(
+        None, description="While a Ladder limits feedback: its outputs are shown instead of scores. Null otherwise."
+    )
     total: int = Field(description="How many rows the whole board has.")
     next: str | None = Field(description="The cursor of the next page; null at the end, and without `limit`.")
     rows: list[BoardRow]

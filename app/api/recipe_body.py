@@ -29,6 +29,10 @@ _DISCLOSURE_SCHEMA = {
     "properties": {"digits": _DIGITS_SCHEMA},
 }
 
+_STEP_SCHEMA = {"anyOf": [{"type": "number", "minimum": 1e-6, "maximum": 1e6}, {"const": "auto"}]}
+_LADDER_SCHEMA = {
+    "anyOf": [{"type": "object", "required": ["step"], "properties": {"step": _STEP_SCHEMA}}, {"type": "null"}]
+}
 MAX_METRICS = 500
 
 
@@ -78,4 +82,11 @@ class RecipeBody(Body):
     decision: DecisionField = Field(None, description="How labels follow from scores in files without labels.")
     disclosure: Annotated[Any, AfterValidator(require_plain_json), WithJsonSchema(_DISCLOSURE_SCHEMA)] = Field(
         default_factory=lambda: {"digits": 6}
+    )
+    ladder: Annotated[Any, AfterValidator(require_plain_json), WithJsonSchema(_LADDER_SCHEMA)] = Field(
+        None,
+        description="Limits feedback by the Ladder (Blum and Hardt 2015) until the final release: teams and visitors see "
+        "the best so far of each team, which changes only by more than `step`; `auto` is the parameter-free variant. "
+        "Default: scores are shown.",
+        examples=[{"step": 0.01}],
     )

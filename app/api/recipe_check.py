@@ -9,16 +9,20 @@ from app import errors
 from app.actions.access import Caller, load_organized_challenge
 from app.actions.challenges.preview_recipe import preview_recipe
 from app.actions.submissions.board_scores import describe_selection
+from app.actions.submissions.ladder_board import describe_feedback
 from app.api.challenges import RecipePhase
 from app.api.dependencies import AccountDep, AppStateDep
 from app.api.field_types import Shape, reply_example
 from app.api.http.json_body import api_router
 from app.api.http.problem_documents import error_responses
+from app.api.ladder_fields import LadderCheck
 from app.api.openapi import challenge_examples as examples
 from app.api.recipe_body import RecipeBody
 from app.api.recipes import InferenceShape, inference_shape
 from app.api.selection_rule import SelectionRule
 from app.scoring.catalogue.description import describe_call
+from app.scoring.declaration.recipe import ScoringRecipe
+from app.scoring.uncertainty.ladder_wording import announce_guarantee, why_heuristic
 from app.store.session import ReadSession
 
 router = api_router("challenges")
@@ -32,6 +36,7 @@ class RecipeCheck(Shape):
     primary: str = Field(description="The metric string that ranks.")
     metrics: list[dict[str, Any]] = Field(description="The metrics with equations and options, as boards show them.")
     selection: SelectionRule
+    ladder: LadderCheck | None = Field(None, description="What is shown instead of scores; null for scores.")
     inference: list[InferenceShape] = Field(
         description="For each phase, an upper bound on what the scores would reveal about its gold."
     )
@@ -77,5 +82,14 @@ def check_recipe(
         selection=SelectionRule.model_validate(
             describe_selection(recipe.selection, recipe.selection_max, recipe.tie_breakers)
         ),
+        ladder=_check_ladder(recipe),
         inference=[inference_shape(bound) for bound in found.bounds],
     )
+
+
+def _check_ladder(recipe: ScoringRecipe) -> LadderCheck | None:
+    told, primary = describe_feedback(recipe), recipe.call(recipe.primary)
+    if told is None or recipe.ladder is None or primary is None:
+        return None
+    is_heuristic = why_heuristic(recipe.ladder, primary, weighted=False) is not None
+    return LadderCheck(**told, heuristic=is_heuristic, guarantee=announce_guarantee(recipe.ladder, primary))

@@ -9,7 +9,9 @@ from app.actions.access import Caller
 from app.actions.challenges.inference_bounds import PhaseInferenceBound, read_inference_bounds
 from app.actions.challenges.replace_recipe import RecipeInForce
 from app.actions.submissions.board_scores import describe_selection
+from app.actions.submissions.ladder_board import stored_ladder_meaning
 from app.api.field_types import Shape, reply_example
+from app.api.ladder_fields import LadderRuleField
 from app.api.openapi import examples
 from app.scoring.disclosure.inference_bound import MetricBound
 from app.scoring.disclosure.wording import describe_inference_bound, round_bits_up, suggest_reductions
@@ -40,6 +42,9 @@ class InferenceShape(Shape):
         description="How many labels can be learned; with label sets, one per instance and class."
     )
     labels_at_most: int | None = Field(description="How many of them a team can learn at most.")
+    labels_without_ladder: int | None = Field(
+        None, description="How many it could learn at most without the Ladder; null if there is no Ladder."
+    )
     submissions: int | None = Field(description="How many submissions a team may have scored; null for no limit.")
     digits: int | None = Field(description="How many significant digits are shown; null for full precision.")
     metrics: list[MetricInference]
@@ -72,6 +77,8 @@ class RecipeShape(Shape):
     selection_meaning: str = Field(description="Which submission of a team counts, in words.")
     decision: Any = None
     disclosure: dict[str, Any]
+    ladder: LadderRuleField | None = Field(None, description="What limits feedback; null if scores are shown.")
+    ladder_meaning: str | None = Field(None, description="What is shown instead of scores, in words.")
     inference: list[InferenceShape] = Field(
         description="For each phase that it scores, an upper bound on what the scores reveal about its gold, and how to lower it."
     )
@@ -88,6 +95,7 @@ def inference_shape(phase_bound: PhaseInferenceBound) -> InferenceShape:
         classes=sizes and sizes.classes,
         labels=sizes and sizes.labels,
         labels_at_most=sizes and bound.labels,
+        labels_without_ladder=sizes and bound.without_ladder and bound.without_ladder.labels,
         submissions=rules.submissions,
         digits=bound.digits,
         metrics=[_metric_inference(metric_bound) for metric_bound in bound.metrics],
@@ -125,4 +133,5 @@ def recipe_shape(session: ReadSession, caller: Caller, stored: RecipeInForce) ->
     added = {"version": recipe.version, "status": recipe.status, "inference": list(bounds)}
     added["phase"] = None if phase is None else phase.slug
     added["selection_meaning"] = rule["meaning"]
+    added["ladder_meaning"] = stored_ladder_meaning(recipe.body)
     return RecipeShape.model_validate({**recipe.body, **added})

@@ -25,6 +25,7 @@ from app.api.field_types import Moment, Page, Shape, SingleLineText, TeamName, T
 from app.api.http.json_body import api_router
 from app.api.http.problem_documents import error_responses, json_examples, success_response
 from app.api.http.uploads import delete_unreferenced, stored_file_response
+from app.api.ladder_fields import LadderFeedbackShape
 from app.api.openapi import examples
 from app.api.reasons import NO_REASON, OptionalReason
 from app.api.selection_rule import SelectionRule
@@ -138,6 +139,10 @@ class SubmissionShape(Shape):
     eta: Moment | None = Field(description=ETA_DESCRIPTION)
     timings: Timings
     rerun: RerunState | None = Field(None, description="Set if the submission was scored again; organizers only.")
+    ladder: LadderFeedbackShape | None = Field(
+        None,
+        description="While a Ladder limits feedback, for everybody but organizers: `scores` then has the team's best so far.",
+    )
 
 
 class ListedSubmission(SubmissionShape):
@@ -221,6 +226,7 @@ def submission_shape(view: SubmissionView) -> SubmissionShape:
         eta=round_up_eta(view.eta),
         timings=_timings(row, organizer=view.organizer),
         rerun=None if view.rerun is None else RerunState.model_validate(view.rerun),
+        ladder=None if view.ladder is None else LadderFeedbackShape.model_validate(view.ladder),
     )
 
 

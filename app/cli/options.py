@@ -163,6 +163,32 @@ Preset = Annotated[
 ]
 Gold = Annotated[Path, file_option("--gold", "-g", help=f"Gold labels: {FORMATS_HELP}.")]
 Predictions = Annotated[Path, file_option("--predictions", "-p", help="Predictions, in the same formats.")]
+OptionalGold = Annotated[
+    Path | None, file_option("--gold", "-g", help=f"Gold labels: {FORMATS_HELP}; required without --pairs.")
+]
+OptionalPredictions = Annotated[
+    Path | None,
+    file_option("--predictions", "-p", help="Predictions, in the same formats; required without --pairs."),
+]
+Pairs = Annotated[
+    Path | None,
+    file_option(
+        "--pairs",
+        help="Gold and predicted label of one instance on each line, in the last two columns; the ids are line numbers.",
+    ),
+]
+PairsSeparator = Annotated[
+    Literal["tab", "comma", "whitespace"] | None,
+    typer.Option(
+        "--separator", metavar="NAME", help="Of --pairs: tab, comma or whitespace (default: the one that fits)."
+    ),
+]
+PairsLabelSeparator = Annotated[
+    str | None,
+    typer.Option(
+        "--label-separator", metavar="SIGN", help="Of --pairs: what separates the labels of one cell; NONE is no label."
+    ),
+]
 TaskType = Annotated[
     Task | None,
     typer.Option("--task", metavar="TASK", help="binary, multiclass or multilabel (default: inferred from the gold)."),

@@ -46,6 +46,15 @@ def release_phase(
         out.result(release, lambda console: phase_tables.show_release(console, release))
 
 
+def show_ladder(
+    *, slug: Slug, phase: Phase = None, url: Url = None, token: Token = None, as_json: AsJson = False
+) -> None:
+    """Show the feedback that the Ladder of a phase has given to each team, and what it guarantees."""
+    with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
+        found = client.ladder(slug, client.phase(slug, phase))
+        out.result(found, lambda console: phase_tables.show_ladder(console, found))
+
+
 def list_phases(slug: Slug, url: Url = None, token: Token = None, as_json: AsJson = False) -> None:
     """List the phases of a challenge with windows, quotas and states."""
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:

@@ -14,17 +14,21 @@ from app.cli.input.gold_and_predictions import (
     report_problems_and_exit,
     wants_scores,
 )
+from app.cli.input.pairs_file import PairsOptions
 from app.cli.options import (
     AsJson,
     Classes,
     DrawSeed,
-    Gold,
     GoldLayout,
     Layout,
     Metrics,
+    OptionalGold,
+    OptionalPredictions,
     Options,
+    Pairs,
+    PairsLabelSeparator,
+    PairsSeparator,
     PositiveLabel,
-    Predictions,
     Preset,
     TaskType,
     VoidIds,
@@ -60,8 +64,11 @@ _Report = Annotated[
 @gold_metadata_options()
 def score(
     *,
-    gold: Gold,
-    predictions: Predictions,
+    gold: OptionalGold = None,
+    predictions: OptionalPredictions = None,
+    pairs: Pairs = None,
+    separator: PairsSeparator = None,
+    label_separator: PairsLabelSeparator = None,
     task: TaskType = None,
     positive_label: PositiveLabel = None,
     classes: Classes = None,
@@ -82,11 +89,12 @@ def score(
 ) -> None:
     """Score predictions against a gold file on this machine, with the same scorer as the service."""
     options = value_parsing.parse_option_pairs(option or ()) | ({"preset": preset} if preset else {})
-    with command_output(as_json=as_json) as out:
+    of_pairs = PairsOptions(pairs, separator, label_separator)
+    with command_output(as_json=as_json) as out, of_pairs.files(gold, predictions, layout or gold_layout) as given:
         table_options = _checked_options(ScoreTableOptions(bool(metric), show_all, per_class, confusion), report)
         files = read_gold_and_predictions(
-            gold,
-            predictions,
+            given.gold,
+            given.predictions,
             gold_layout=gold_layout,
             layout=layout,
             task=task,
@@ -95,15 +103,11 @@ def score(
             void=void,
             gold_metadata=gold_metadata,
             preset=options.get("preset"),
+            pairs=given.pairs,
         )
+        seed = draw_seed if ci else None
         _score_and_show(
-            out,
-            files,
-            metric or (),
-            options,
-            table_options=table_options,
-            report_path=report,
-            draw_seed=draw_seed if ci else None,
+            out, files, metric or (), options, table_options=table_options, report_path=report, draw_seed=seed
         )
 
 

@@ -56,17 +56,29 @@ class _WhatIfRequest:
     target: str | None
     threshold: float | None
     share: Fraction | None
+    expected_accuracy: Fraction | None
     prevalence: Fraction | None
 
     @property
-    def selects_doubtful(self) -> bool:
-        """Whether doubtful predictions are selected, which needs scores."""
-        return self.threshold is not None or self.share is not None
+    def selections(self) -> dict[str, float | Fraction]:
+        """The options given that select doubtful predictions, which needs scores."""
+        every = {
+            "--threshold": self.threshold,
+            "--share": self.share,
+            "--expected-accuracy": self.expected_accuracy,
+        }
+        return {name: value for name, value in every.items() if value is not None}
 
-    def check(self) -> None:
+    @property
+    def selects_doubtful(self) -> bool:
+        """Whether doubtful predictions are selected."""
+        return bool(self.selections)
+
+    def __post_init__(self) -> None:
         """Raise BadParameter if options conflict."""
-        if self.threshold is not None and self.share is not None:
-            raise typer.BadParameter("not allowed with --threshold", param_hint="--share")
+        names = list(self.selections)
+        if len(names) > 1:
+            raise typer.BadParameter(f"not allowed with {names[0]}", param_hint=names[1])
         if self.target is None and self.selects_doubtful:
             raise typer.BadParameter("required: the label that doubtful predictions get", param_hint="--target-label")
 
@@ -104,6 +116,14 @@ _Threshold = Annotated[
 _Share = Annotated[
     str | None, typer.Option("--share", metavar="SHARE", help="Doubtful: this share of the least certain, e.g. 0.1.")
 ]
+_ExpectedAccuracy = Annotated[
+    str | None,
+    typer.Option(
+        "--expected-accuracy",
+        metavar="SHARE",
+        help="Doubtful: predictions at whose confidence fewer than this share are right, e.g. 0.35.",
+    ),
+]
 _Prevalence = Annotated[
     str | None,
     typer.Option("--prevalence", metavar="SHARE", help="Rescore a binary task at this share of positive instances."),
@@ -127,6 +147,7 @@ def what_if(
     target_label: _Target = None,
     threshold: _Threshold = None,
     share: _Share = None,
+    expected_accuracy: _ExpectedAccuracy = None,
     prevalence: _Prevalence = None,
     metric: _Metrics = None,
     option: Options = None,
@@ -136,12 +157,12 @@ def what_if(
 ) -> None:
     """Show what changed predictions would cost or gain, or the scores at another share of positive instances."""
     options = value_parsing.parse_option_pairs(option or ())
-    shares = value_parsing.parse_share(share, "--share"), value_parsing.parse_share(prevalence, "--prevalence")
+    given = (("--share", share), ("--expected-accuracy", expected_accuracy), ("--prevalence", prevalence))
+    shares = [value_parsing.parse_share(text, name) for name, text in given]
     max_score = None if threshold is None else value_parsing.parse_number(threshold, "--threshold")
     kinds = (("move", move), ("correct", correct), ("gain", gain))
     steps = [(kind, text) for kind, texts in kinds for text in texts or ()]
     request = _WhatIfRequest(steps, count, target_label, max_score, *shares)
-    request.check()
     with command_output(as_json=as_json) as out:
         files = read_gold_and_predictions(
             gold,
@@ -200,7 +221,7 @@ def _report_what_if(
         if target is None:
             value_parsing.refuse_unknown_label(request.target, classes, "--target-label")
         lower = options.get("score_direction") == "lower"
-        rule = what_if_report.RelabelRule(target[1], request.threshold, request.share, lower)
+        rule = what_if_report.RelabelRule(target[1], request.threshold, request.share, lower, request.expected_accuracy)
         report["changed"] = what_if_report.relabel_report(case, outcome.calls, before, rule)
     if request.prevalence is not None:
         report["prevalence"] = what_if_report.prevalence_report(case, outcome.calls, before, request.prevalence)

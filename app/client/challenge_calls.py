@@ -99,6 +99,10 @@ class ChallengeCalls(Transport):
         """The public and the private rank of each team, and what stands in the way of the final release."""
         return self._json("GET", phase_path(slug, phase, "release"))
 
+    def ladder(self, slug: str, phase: str) -> Json:
+        """The feedback that the Ladder of a phase has given to each team, and what it guarantees."""
+        return self._json("GET", phase_path(slug, phase, "ladder"))
+
     def release(self, slug: str, phase: str, reason: str | None = None) -> Json:
         """Show the private scores of a phase from now on; it cannot be undone."""
         return self._json("POST", phase_path(slug, phase, "release"), json={"reason": reason})

@@ -36,6 +36,8 @@ def encode_gold(gold: Gold) -> tuple[_Header, _NamedArrays]:
     for name, parts in (("folds", gold.folds), ("groups", gold.groups)):
         if parts is not None:
             arrays |= {name: parts.codes, f"{name}_names": encode_texts(parts.names)}
+    if gold.unknown is not None and gold.unknown.offsets is not None:
+        arrays |= {"unknown": gold.unknown.codes, "unknown_offsets": gold.unknown.offsets}
     if gold.void:
         arrays["void"] = encode_texts(sorted(gold.void))
     # Both are sorted, and the template lacks no id.
@@ -70,6 +72,7 @@ def decode_gold(header: _Header, arrays: Arrays) -> Gold:
         notes=header["notes"],
         folds=_decode_grouping("folds", arrays),
         groups=_decode_grouping("groups", arrays),
+        unknown=Labels(arrays["unknown"], arrays["unknown_offsets"]) if "unknown" in arrays else None,
         tables=None if ids is None or classes is None else LookupTables(ids, classes),
     )
 

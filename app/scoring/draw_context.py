@@ -58,8 +58,10 @@ class DrawContext:
     """
 
     def __init__(self, rows: EvaluationContext, multiplicities: Counts) -> None:
-        """Multiplicities: rows × draws, whole numbers ≥ 0. Raises NoDrawForm where weighted sums are not exact."""
+        """Multiplicities: rows × draws, whole numbers ≥ 0. Raises NoDrawForm where sums are not exact or cells unknown."""
         self.rows, self.case, self.spec = rows, rows.case, rows.spec
+        if rows.case.unknown is not None:
+            raise NoDrawForm
         largest = int(multiplicities.max(initial=0))
         weights = rows.case.weights
         if weights is not None:
@@ -83,6 +85,23 @@ class DrawContext:
 
         found: DrawContext = self.shared(("with rows", id(rows)), make)
         return found
+
+    def part(self, rows: EvaluationContext, positions: NDArray[np.integer]) -> "DrawContext":
+        """The same draws of some of the instances; `rows` is their context."""
+        other = copy(self)
+        other.__dict__.pop("total", None)
+        other.rows, other.case, other._cache = rows, rows.case, {}  # noqa: SLF001
+        other.weights = self.weights[positions]
+        return other
+
+    def columns(self, start: int, end: int) -> "DrawContext":
+        """The draws from `start` up to `end` alone."""
+        if start == 0 and end >= self.draws:
+            return self
+        other = copy(self)
+        other.weights, other._cache = np.ascontiguousarray(self.weights[:, start:end]), {}  # noqa: SLF001
+        other.__dict__.pop("total", None)
+        return other
 
     @property
     def draws(self) -> int:
@@ -162,8 +181,15 @@ def ordered_sum(values: Floats, weights: Counts) -> Floats:
     sums = np.zeros(weights.shape[1])
     for start in range(0, len(values), 1024):
         part = values[start : start + 1024, None] * weights[start : start + 1024].astype(np.float64, copy=False)
-        sums = sums + np.add.reduce(part, axis=0)
+        sums = sums + added_in_order(part)
     return sums
+
+
+def added_in_order(terms: Floats) -> Floats:
+    """The sum over the first axis, one term after the other: numpy adds a single column in another order."""
+    if terms.shape[1] == 1:
+        return np.asarray(np.add.reduce(np.repeat(terms, 2, axis=1), axis=0)[:1])
+    return np.asarray(np.add.reduce(terms, axis=0))
 
 
 def divide_draws(numerator: Floats, denominator: Floats) -> Floats:

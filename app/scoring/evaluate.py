@@ -3,13 +3,14 @@
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from app.scoring import SCORER_VERSION
 from app.scoring.declaration.metric import RANKING, SCORES, Metric, MetricCall, Result, undefined_result
-from app.scoring.declaration.requirements import needs_met_by, unmet_need_reason
+from app.scoring.declaration.requirements import needs_met_by, unknown_cells_reason, unmet_need_reason
 from app.scoring.evaluation_input import EvaluationInput, Labels
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
 from app.scoring.numeric.unscaled_counts import scale_weighted_counts
@@ -25,7 +26,7 @@ class BestAttainableValues:
     def __init__(self, case: EvaluationInput) -> None:
         case = case.without_zero_weights()
         gold, spec = case.gold, case.spec
-        self._case = EvaluationInput(spec, gold, _perfect_prediction(case), None, case.weights, case.folds, case.groups)
+        self._case = replace(case, predicted=_perfect_prediction(case), scores=None, weight_unit=Fraction(1))
         self._values: dict[Hashable, float | None] = {}
         m = len(spec.classes)
         known = gold.codes[(gold.codes >= 0) & (gold.codes < m)]
@@ -98,6 +99,8 @@ def evaluate(
 def evaluate_call(ws: EvaluationContext, call: MetricCall) -> Result:
     """The result of one metric; a value that the data do not define is None with a reason."""
     reason = inapplicable_reason(ws, call.metric)
+    if reason is None and ws.case.unknown is not None:
+        reason = unknown_cells_reason(call)
     if reason is not None:
         return undefined_result(reason)
     try:

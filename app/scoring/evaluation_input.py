@@ -1,7 +1,7 @@
 """Gold labels and predictions as arrays, and the exact join of predictions to gold by instance id."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from app.scoring.declaration.task import TaskSpec
 from app.scoring.lazy_texts import LazyTexts
+from app.scoring.numeric.constant_time_search import search_sorted
 from app.scoring.string_table import StringTable
 
 Int = NDArray[np.int64]
@@ -55,6 +56,19 @@ class Labels:
         within = np.arange(offsets[-1], dtype=np.int64) - np.repeat(offsets[:-1], sizes)
         return Labels(self.codes[np.repeat(self.offsets[:-1][rows], sizes) + within], offsets)
 
+    def overlap(self, other: "Labels", m: int) -> NDArray[np.bool_]:
+        """For each code of `as_sets()`, whether the same instance has it in `other` too; both count m classes."""
+        own, others = self.as_sets(), other.as_sets()
+        keys = others.rows * (m + 2) + others.codes
+        keys.sort()
+        return search_sorted(own.rows * (m + 2) + own.codes, keys)[1]
+
+    def without(self, cells: "Labels", m: int) -> "Labels":
+        """The same label sets without the labels that `cells` has for their instance."""
+        own, kept = self.as_sets(), ~self.overlap(cells, m)
+        assert own.offsets is not None
+        return Labels(own.codes[kept], np.concatenate([[0], np.cumsum(kept)])[own.offsets])
+
     def as_sets(self) -> "Labels":
         """The same labels with offsets: a single label becomes a set of one, a missing label an empty set."""
         if self.offsets is not None:
@@ -93,7 +107,8 @@ class EvaluationInput:
 
     In a single-label task, gold with offsets holds sets of acceptable answers. `weights` has one whole number per
     instance: the weight given in the gold divided by `weight_unit`. Whole numbers keep every weighted count exact.
-    `folds` and `groups` assign each instance to a fold and to a group.
+    `folds` and `groups` assign each instance to a fold and to a group. `unknown` has the labels of each instance of which
+    the gold does not say whether they apply, for label sets; None where it says so of all.
     """
 
     spec: TaskSpec
@@ -104,6 +119,7 @@ class EvaluationInput:
     folds: Grouping | None = None
     groups: Grouping | None = None
     weight_unit: Fraction = Fraction(1)
+    unknown: Labels | None = None
 
     def __post_init__(self) -> None:
         if self.gold.n != self.predicted.n:
@@ -120,13 +136,30 @@ class EvaluationInput:
             None if self.folds is None else self.folds.take(rows),
             None if self.groups is None else self.groups.take(rows),
             self.weight_unit,
+            None if self.unknown is None else self.unknown.take(rows),
         )
 
-    def without_zero_weights(self) -> "EvaluationInput":
-        """The input without the instances of weight 0, which must not count; unchanged if all have weight 0."""
-        if self.weights is None or self.weights.all() or not self.weights.any():
+    def over_known_cells(self) -> "EvaluationInput":
+        """The input without the instances that have no known cell, and without the predicted labels of unknown cells.
+
+        The rest of `unknown` stays, because it counts among neither the positives nor the negatives.
+        """
+        if self.unknown is None:
             return self
-        return self.take(np.flatnonzero(self.weights))
+        m = len(self.spec.classes)
+        partly_known = np.flatnonzero(self.unknown.sizes < m)
+        case = self if len(partly_known) == self.gold.n else self.take(partly_known)
+        assert case.unknown is not None
+        return replace(case, predicted=case.predicted.without(case.unknown, m))
+
+    def without_zero_weights(self) -> "EvaluationInput":
+        """The input without the instances that must not count: those of weight 0, and those without a known cell.
+
+        If all have weight 0, they stay.
+        """
+        if self.weights is None or self.weights.all() or not self.weights.any():
+            return self.over_known_cells()
+        return self.take(np.flatnonzero(self.weights)).over_known_cells()
 
     @property
     def acceptable(self) -> bool:

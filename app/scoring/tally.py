@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from app.scoring.evaluation_input import MISSING_CODE, EvaluationInput, Labels
 from app.scoring.numeric.constant_time_search import search_sorted
 from app.scoring.numeric.exact import Integers, multiply, total
+from app.scoring.unknown_cells import count_unknown_cells, histogram
 
 Int = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -65,7 +66,8 @@ class Tally:
     as their instance has. `without_prediction` counts instances of single-label data without a prediction. `exact`
     counts instances whose predicted set equals the gold set. `cells` and `wrong_cells` count the (instance, label)
     decisions and the wrong ones, over sets. Each of the `unknown_labels`, those outside the vocabulary, makes one more
-    decision of its instance wrong, until all are wrong.
+    decision of its instance wrong, until all are wrong. Cells that the gold leaves unknown are not among any of these
+    counts; `unseen` marks the classes that have no other cells, and is None where all cells are known.
     """
 
     n: int
@@ -79,6 +81,7 @@ class Tally:
     cells: int
     wrong_cells: int
     unknown_labels: int
+    unseen: Mask | None = None
     _count_instances: "Callable[[], InstanceCounts] | None" = None
     _parts: "dict[Hashable, Int]" = field(default_factory=dict)
 
@@ -118,7 +121,7 @@ class EvaluationContext:
 
     def __init__(self, case: EvaluationInput, common: "dict[Hashable, Any] | None" = None) -> None:
         """`common` is the cache that the contexts of one file share: those of all instances and of each split."""
-        self.case = case
+        self.case = case.over_known_cells()
         self.spec = case.spec
         self._common = {} if common is None else common
         self._tallies: dict[tuple[str, ...], Tally] = {}
@@ -190,9 +193,9 @@ def _tally_single_label(case: EvaluationInput, options: Mapping[str, str]) -> Ta
     if options["unknown_label"] == "drop":
         predicted = np.where(predicted == m, np.int32(MISSING_CODE), predicted)
     right = (gold == predicted) & (gold >= 0) & (gold < m)
-    tp = _histogram(gold[right], None if weights is None else weights[right], m)[:m]
-    in_gold = _histogram(gold.astype(np.int64) + 1, weights, m + 2)
-    in_predicted = _histogram(predicted.astype(np.int64) + 1, weights, m + 2)
+    tp = histogram(gold[right], None if weights is None else weights[right], m)[:m]
+    in_gold = histogram(gold.astype(np.int64) + 1, weights, m + 2)
+    in_predicted = histogram(predicted.astype(np.int64) + 1, weights, m + 2)
     support, chosen = in_gold[1 : m + 1], in_predicted[1 : m + 1]
     counts = ConfusionCounts(tp=tp, fp=chosen - tp, fn=support - tp, tn=n - support - chosen + tp)
     outside_fp, outside_fn = int(in_predicted[m + 1]), int(in_gold[m + 1])
@@ -283,6 +286,7 @@ def _tally_multilabel(case: EvaluationInput, options: Mapping[str, str]) -> Tall
     as_class = options["empty_label"] == "as_class"
     size = m + as_class
     weight = n if weights is None else total(weights)
+    unknown = count_unknown_cells(case, size)
     sets = matched.count_by("rows", n, repetitions=False)
     equal = (sets.hits == sets.gold) & (sets.hits == sets.predicted)
     equal &= (gold.outside == 0) & (predicted.outside == 0)
@@ -290,16 +294,17 @@ def _tally_multilabel(case: EvaluationInput, options: Mapping[str, str]) -> Tall
     return Tally(
         n=weight,
         names=(*case.spec.classes, NO_LABEL) if as_class else case.spec.classes,
-        classes=matched.count_by("codes", size, weights).tables(weight),
+        classes=matched.count_by("codes", size, weights).tables(weight - unknown.by_class),
         outside_fp=_weighted_sum(predicted.outside + predicted.repeated, weights),
         outside_fn=_weighted_sum(gold.outside + gold.repeated, weights),
-        outside_tn=_weighted_sum(np.minimum(outside, size - sets.either), weights),
+        outside_tn=_weighted_sum(np.minimum(outside, size - unknown.by_instance - sets.either), weights),
         without_prediction=0,
         exact=_weighted_sum(equal.astype(np.int64), weights),
-        cells=weight * size,
-        wrong_cells=_weighted_sum(np.minimum(wrong + outside, size), weights),
+        cells=weight * size - unknown.total,
+        wrong_cells=_weighted_sum(np.minimum(wrong + outside, size - unknown.by_instance), weights),
         unknown_labels=_weighted_sum(outside, weights),
-        _count_instances=lambda: matched.count_instances(n, size, weights),
+        unseen=None if case.unknown is None else np.asarray(unknown.by_class == weight),
+        _count_instances=lambda: matched.count_instances(n, size - unknown.by_instance, weights),
     )
 
 
@@ -317,7 +322,7 @@ class _SideCounts:
     hits: Int
     either: Int
 
-    def tables(self, cells: int) -> ConfusionCounts:
+    def tables(self, cells: Int | int) -> ConfusionCounts:
         """2×2 tables; true negatives are the `cells` of a bin without those where either side has the label."""
         return ConfusionCounts(self.hits, self.predicted - self.hits, self.gold - self.hits, cells - self.either)
 
@@ -339,17 +344,17 @@ class _MatchedPairs:
         bins = [getattr(self.gold, by), getattr(self.predicted, by), getattr(self.predicted, by)[self.shared]]
         rows = self.gold.rows, self.predicted.rows, self.predicted.rows[self.shared]
         heavy: list[Any] = [None if weights is None else weights[part] for part in rows]
-        gold, predicted, hits = (_histogram(*part, size) for part in zip(bins, heavy, strict=True))
+        gold, predicted, hits = (histogram(*part, size) for part in zip(bins, heavy, strict=True))
         either = gold + predicted - hits
         if repetitions and self.overlap is not None:
             times: list[Any] = [self.gold.multiplicities, self.predicted.multiplicities, self.overlap]
             if weights is not None:
                 times = [multiply(count, weight) for count, weight in zip(times, heavy, strict=True)]
-            gold, predicted, hits = (_histogram(*part, size) for part in zip(bins, times, strict=True))
+            gold, predicted, hits = (histogram(*part, size) for part in zip(bins, times, strict=True))
         return _SideCounts(gold, predicted, hits, either)
 
-    def count_instances(self, n: int, size: int, weights: Int | None) -> InstanceCounts:
-        """The tables of the n instances over `size` labels.
+    def count_instances(self, n: int, size: Int | int, weights: Int | None) -> InstanceCounts:
+        """The tables of the n instances over `size` labels, one number for all or one each.
 
         Labels outside the vocabulary enlarge the sets. They displace true negatives, as long as there are any.
         """
@@ -371,16 +376,3 @@ def _match_pairs(case: EvaluationInput, options: Mapping[str, str]) -> _MatchedP
     if predicted.multiplicities is not None and gold.multiplicities is not None:
         overlap = np.minimum(predicted.multiplicities[shared], gold.multiplicities[at[shared]])
     return _MatchedPairs(gold, predicted, shared, overlap)
-
-
-def _histogram(bins: Int, weights: Int | None, size: int) -> Int:
-    """The exact sum of the weights in each bin, or the number of entries.
-
-    `np.bincount` adds weights in binary64. That is exact while all of them together stay below 2**53, because every
-    partial sum is then an integer that binary64 holds; beyond it Python integers add up.
-    """
-    if weights is None or total(weights) < 2**53:
-        return np.bincount(bins, weights=weights, minlength=size).astype(np.int64)
-    sums = np.zeros(size, dtype=object)
-    np.add.at(sums, bins, weights.astype(object))
-    return sums if max(sums, default=0) >= 2**62 else sums.astype(np.int64)

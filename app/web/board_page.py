@@ -93,7 +93,7 @@ def _table(place: BoardPlace, asked: BoardQuery, board: Board, searched: Searcha
         return place.frame.role is not None or (own is not None and row["team"]["id"] == own)
 
     slug = place.frame.challenge.slug
-    has_counts = place.frame.role is not None or "scores" in place.phase.reports
+    has_counts = place.frame.role is not None or ("scores" in place.phase.reports and not board["ladder"])
     return make_table(board, slug, asked, may_read=may_read, own_team=own, searched=searched, has_counts=has_counts)
 
 
@@ -121,6 +121,8 @@ class BoardLinks:
     canonical: str | None
     """The address for others, of boards that visitors may see."""
     embed: str | None
+    order: str
+    """The page that says how sure the order is."""
 
 
 def _links(page: PageContext, place: BoardPlace, asked: BoardQuery, board: Board | None) -> BoardLinks:
@@ -132,40 +134,49 @@ def _links(page: PageContext, place: BoardPlace, asked: BoardQuery, board: Board
         own=asked.address(slug),
         without_search=asked.changed(search=None).address(slug),
         first=asked.changed().address(slug),
-        phases=[
-            Choice(each.name, BoardQuery(each.slug).address(slug), each.slug == phase)
-            for each in place.frame.challenge.phases
-        ],
-        metrics=_metric_choices(slug, asked, board),
-        splits=_split_choices(slug, asked, board, is_organizer=place.frame.role is not None),
+        phases=phase_choices(place),
+        metrics=metric_choices(slug, asked, board),
+        splits=split_choices(slug, asked, board, is_organizer=place.frame.role is not None),
         forms=[
             Choice(name, _data_address(page, place, asked, name.lower()), False) for name in ("JSON", "CSV", "LaTeX")
         ],
         stream=f"{stream}&{urlencode({'seen': place.seen})}",
         canonical=public if is_shared else None,
         embed=f"{page.site.origin}{BoardQuery(phase).address(slug, '/embed')}" if is_shared else None,
+        order=BoardQuery(phase, asked.metric, asked.split).address(slug, "/order"),
     )
 
 
-def _metric_choices(slug: str, asked: BoardQuery, board: Board | None) -> list[Choice]:
+def phase_choices(place: BoardPlace, below: str = "") -> list[Choice]:
+    """The phases of the challenge; `below` names a page below that of the board, here and in the other choices."""
+    slug = place.frame.challenge.slug
+    return [
+        Choice(each.name, BoardQuery(each.slug).address(slug, below), each.slug == place.phase.slug)
+        for each in place.frame.challenge.phases
+    ]
+
+
+def metric_choices(slug: str, asked: BoardQuery, board: Board | None, below: str = "") -> list[Choice]:
     """The metrics to rank by, if there are several."""
     metrics = [] if board is None or len(board["metrics"]) < 2 else board["metrics"]
     return [
         Choice(
             metric["name"],
-            asked.changed(metric=metric["key"], sort=None, order=None).address(slug),
+            asked.changed(metric=metric["key"], sort=None, order=None).address(slug, below),
             board is not None and metric["key"] == board["primary"],
         )
         for metric in metrics
     ]
 
 
-def _split_choices(slug: str, asked: BoardQuery, board: Board | None, *, is_organizer: bool) -> list[Choice]:
+def split_choices(
+    slug: str, asked: BoardQuery, board: Board | None, below: str = "", *, is_organizer: bool
+) -> list[Choice]:
     """The splits, for organizers of a phase that has some."""
     if board is None or not is_organizer or (board["split"] == "all" and asked.split is None):
         return []
     return [
-        Choice(split, asked.changed(split=split).address(slug), split == board["split"])
+        Choice(split, asked.changed(split=split).address(slug, below), split == board["split"])
         for split in ("public", "private", "all")
     ]
 

@@ -1,7 +1,7 @@
 """The rows of a leaderboard as a page shows them, made from the board that the API sends to the same reader."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -11,12 +11,13 @@ from pydantic_core import from_json
 from app.actions.submissions.read_leaderboard import BoardPage
 from app.api.caching.cached_reply import CachedReply
 from app.errors import BadCursor, BadRequest
+from app.web.board_cells import Cell, metric_cells
 from app.web.board_query import PAGE_ROWS, BoardQuery, Order
 from app.web.board_search import Board, SearchableBoard, best_first, require_column
 from app.web.formatting import DASH
+from app.web.order_words import conclusion, rank_range
 from app.web.score_address import score_path_end
 
-SHOWN_DIGITS = 6  # significant ones; the other forms of the board have all
 MAX_SORTED_ROWS = 20_000  # of a board that is searched, or sorted by something else than the rank
 MARKS = {
     "withdrawn": "withdrawn",
@@ -43,22 +44,13 @@ class Column(NamedTuple):
     is_number: bool = False
 
 
-class Cell(NamedTuple):
-    """A value of a metric; a null one may have a reason."""
-
-    text: str
-    reason: str | None = None
-
-    @property
-    def has_value(self) -> bool:
-        """Whether there is a value."""
-        return self.text != DASH
-
-
 class Row(NamedTuple):
-    """A row of the table."""
+    """A row of the table. `ranks` are those that it may have; empty where they are not known or not shown."""
 
     rank: str
+    ranks: str
+    tie_group: int | None
+    begins_group: bool  # whether a line stands above it, between tie groups
     shared: int  # how many teams share the rank
     public_rank: str
     team: str
@@ -90,6 +82,27 @@ class BoardTable:
     has_ties: bool
     score_paths: tuple[str, ...]
     """What follows the address of a submission to make those of its scores, by metric; empty without links."""
+    significance: dict[str, Any]
+    """Whether the ranks that rows may have are current: `status` and `reason`."""
+    conclusion: str | None
+    """What a reader may conclude from the ranks; None where the rows of this page do not tell."""
+    selects_on_split: bool
+    """Whether the shown split chose the best of several entries."""
+
+    @property
+    def has_ranges(self) -> bool:
+        """Whether rows have the ranks that they may have."""
+        return any(row.ranks for row in self.rows)
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether the ranks that rows may have are being computed."""
+        return bool(self.significance["status"] == "pending")
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether values have intervals."""
+        return any(cell.interval or cell.is_pending for row in self.rows for cell in row.cells)
 
     @property
     def has_links(self) -> bool:
@@ -117,11 +130,16 @@ def make_table(
     else:
         places = searched.places(asked)
         rows, found = searched.rows(places[start : start + PAGE_ROWS]), len(places)
-    texts = [value_texts([row["scores"].get(metric["key"], {}) for row in rows]) for metric in board["metrics"]]
+    columns = [
+        metric_cells([row["scores"].get(metric["key"], {}) for row in rows], is_drawn=metric["key"] == board["primary"])
+        for metric in board["metrics"]
+    ]
     shown = [
-        _row(row, tuple(column[place] for column in texts), may_read=may_read, own_team=own_team)
+        _row(row, tuple(column[place] for column in columns), may_read=may_read, own_team=own_team)
         for place, row in enumerate(rows)
     ]
+    if asked.sort in {None, "rank"}:
+        shown = _with_group_lines(shown)
     before = max(0, start - PAGE_ROWS)
     end = start + PAGE_ROWS
     return BoardTable(
@@ -135,7 +153,25 @@ def make_table(
         any(row.public_rank for row in shown),
         any(row.shared > 1 for row in shown),
         tuple(score_path_end(metric["key"], asked.split) for metric in board["metrics"]) if has_counts else (),
+        board["significance"],
+        conclusion(rows) if len(rows) == board["total"] else None,
+        selects_on_split(board),
     )
+
+
+def selects_on_split(board: Board) -> bool:
+    """Whether the split that a board shows has chosen its rows among several entries of a team."""
+    return bool(board["selection"]["rule"] == "best" and board["split"] != "private")
+
+
+def _with_group_lines(rows: list[Row]) -> list[Row]:
+    """The rows with a line above the first one of each tie group but the topmost."""
+    shown, last = [], None
+    for row in rows:
+        begins = last is not None and row.tie_group is not None and row.tie_group != last
+        last = last if row.tie_group is None else row.tie_group
+        shown.append(row._replace(begins_group=begins))
+    return shown
 
 
 def require_shown(first: CachedReply, asked: BoardQuery) -> None:
@@ -187,6 +223,9 @@ def _row(
     rank = row["rank"]
     return Row(
         rank=DASH if rank is None else str(rank),
+        ranks=rank_range(row),
+        tie_group=row["tie_group"],
+        begins_group=False,
         shared=row["tied"] or 0,
         public_rank="" if row["public_rank"] is None else str(row["public_rank"]),
         team=row["team"]["name"],
@@ -200,13 +239,3 @@ def _row(
         submitted_at=datetime.fromisoformat(row["submitted_at"]),
         cells=cells,
     )
-
-
-def value_texts(scores: Sequence[dict[str, Any]]) -> list[Cell]:
-    """The values of a column. Where all are between 0.0001 and 1, they get equally many decimals, so that they align."""
-    values = [score.get("value") for score in scores]
-    texts = ["" if value is None else f"{value:.{SHOWN_DIGITS}g}" for value in values]
-    if all(value is None or value in {0, 1} or 1e-4 <= abs(value) < 1 for value in values):
-        decimals = min(SHOWN_DIGITS, max((len(text.partition(".")[2]) for text in texts), default=0))
-        texts = ["" if value is None else f"{value:.{decimals}f}" for value in values]
-    return [Cell(text or DASH, score.get("reason")) for text, score in zip(texts, scores, strict=True)]

@@ -35,7 +35,7 @@ async def show_leaderboard(slug: str, page: PageDep, asked: BoardQueryDep) -> Re
     if not page.is_logged_in and asked.is_plain and asked.split is None:
         return await _kept_page(page, slug, asked, "page")
     place, key, reader = await _find_shown_board(page, slug, asked)
-    reply = await _read_board(page, key, reader)
+    reply = await read_board(page, key, reader)
     searched = None
     if not asked.is_plain and reply.refusal is None:
         searched = await searchable_boards(page).get(reply)
@@ -49,19 +49,20 @@ def searchable_boards(page: PageContext) -> SearchableBoards:
 
 
 async def _find_shown_board(page: PageContext, slug: str, asked: BoardQuery) -> tuple[BoardPlace, BoardKey, str | None]:
-    """The same as `_find_board`, once its first page, which is kept, has told that it can show what is asked for."""
-    place, key, reader = await run_in_threadpool(_find_board, page, slug, asked)
+    """The same as `find_board`, once its first page, which is kept, has told that it can show what is asked for."""
+    place, key, reader = await run_in_threadpool(find_board, page, slug, asked)
     if not asked.is_plain or asked.cursor is not None:
-        first = await _read_board(page, key._replace(limit=PAGE_ROWS, cursor=None), reader)
+        first = await read_board(page, key._replace(limit=PAGE_ROWS, cursor=None), reader)
         await run_in_threadpool(require_shown, first, asked)
     return place, key, reader
 
 
-async def _read_board(page: PageContext, key: BoardKey, reader: str | None) -> CachedReply:
+async def read_board(page: PageContext, key: BoardKey, reader: str | None) -> CachedReply:
+    """The board from the cache; `reader`: see `BoardCache.get`."""
     return await page.state.board_cache.get_or_build(key, board_render(page.state, key), reader)
 
 
-def _find_board(page: PageContext, slug: str, asked: BoardQuery) -> tuple[BoardPlace, BoardKey, str | None]:
+def find_board(page: PageContext, slug: str, asked: BoardQuery) -> tuple[BoardPlace, BoardKey, str | None]:
     """Where the board stands, its key for this reader, and whose scores it must contain (see `BoardCache.get`)."""
     with page.state.db.read() as session:
         place = read_place(page, session, slug, asked, read_since=None)

@@ -11,8 +11,8 @@ from app.api.caching.board_cache import ALL_TEAMS, BoardKey
 from app.api.dependencies import AppState
 from app.api.leaderboards import board_render
 from app.errors import AssayError
+from app.web.board_cells import SHOWN_DIGITS
 from app.web.board_query import PAGE_ROWS
-from app.web.board_table import SHOWN_DIGITS
 
 MAX_SUMMARIES = 1000
 MAX_NAMES = 3

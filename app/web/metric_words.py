@@ -32,6 +32,7 @@ class RecipeWords:
     version: int
     metrics: list[MetricRole]
     selection: str
+    ladder: str | None
     decision: str | None
     digits: int | None
     needs_scores: bool
@@ -66,6 +67,7 @@ def _recipe_words(agreed: AgreedRecipe, known: Collection[str], *, alone: bool) 
         version=agreed.version,
         metrics=[_role(call.text, recipe, is_known=call.text in known) for call in recipe.metrics],
         selection=agreed.selection,
+        ladder=agreed.ladder,
         decision=None if recipe.decision is None else _decision_words(recipe.decision),
         digits=recipe.digits,
         needs_scores=any(SCORES in call.metric.needs for call in recipe.metrics),

@@ -8,7 +8,7 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from app.web import svg
+from app.drawing import charts
 from app.web.formatting import number
 
 CLASS_ROWS = 100
@@ -43,12 +43,12 @@ class ConfusionTable:
 
     labels: Sequence[str]
     columns: Sequence[str]
-    cells: svg.Cells
+    cells: charts.Cells
 
     @property
     def is_readable(self) -> bool:
         """Whether a drawing has numbers in its cells."""
-        return len(self.columns) <= svg.MAX_READABLE_CLASSES
+        return len(self.columns) <= charts.MAX_READABLE_CLASSES
 
     def most_confused(self, most: int = CONFUSED_PAIRS) -> list[ConfusedPair]:
         """The largest cells off the diagonal, the largest first."""
@@ -72,7 +72,7 @@ class ConfusionTable:
             return self
         rank = np.arange(len(self.columns))
         rank[positions] = np.arange(len(positions))
-        cells = svg.Cells(
+        cells = charts.Cells(
             rank[self.cells.rows], rank[self.cells.columns], self.cells.counts, self.cells.totals[positions]
         )
         names = [self.labels[at] for at in positions.tolist()]
@@ -94,14 +94,14 @@ class ConfusionTable:
 
     def draw(self) -> Markup:
         """The heat map."""
-        drawn = min(len(self.cells.counts), svg.MAX_DRAWN_CELLS)
+        drawn = min(len(self.cells.counts), charts.MAX_DRAWN_CELLS)
         description = f"Rows are gold classes, columns are predicted classes. {drawn} cells are not 0."
         if drawn < len(self.cells.counts):
             description = (
                 f"Rows are gold classes, columns are predicted classes. Of {len(self.cells.counts)} cells that are not "
                 f"0, the {drawn} with the largest shares of their rows are drawn."
             )
-        return svg.heat_map(
+        return charts.heat_map(
             self.cells,
             self.labels,
             self.columns,
@@ -133,7 +133,7 @@ def confusion_table(part: Mapping[str, Any]) -> ConfusionTable:
             counts = np.concatenate([counts, beyond[at]])
             names.append(name)
     totals = np.bincount(rows, weights=counts, minlength=size).astype(np.float64)
-    return ConfusionTable(labels, names, svg.Cells(rows, columns, counts, totals))
+    return ConfusionTable(labels, names, charts.Cells(rows, columns, counts, totals))
 
 
 def draw_curves(report: Mapping[str, Any], part: str) -> list[Markup]:
@@ -141,12 +141,12 @@ def draw_curves(report: Mapping[str, Any], part: str) -> list[Markup]:
     title, across, up, x_label, y_label = _CURVES[part]
     curves = report.get(part, {}).get("curves", [])
     drawings = []
-    for start in range(0, min(len(curves), 4 * svg.MAX_SERIES), svg.MAX_SERIES):
-        shown = curves[start : start + svg.MAX_SERIES]
-        series = [svg.Series(one["label"], list(zip(one[across], one[up], strict=True))) for one in shown]
+    for start in range(0, min(len(curves), 4 * charts.MAX_SERIES), charts.MAX_SERIES):
+        shown = curves[start : start + charts.MAX_SERIES]
+        series = [charts.Series(one["label"], list(zip(one[across], one[up], strict=True))) for one in shown]
         names = ", ".join(one["label"] for one in shown)
         drawings.append(
-            svg.lines(
+            charts.lines(
                 series,
                 title=title,
                 description=f"{title} of: {names}",
@@ -165,7 +165,7 @@ def draw_calibration(report: Mapping[str, Any]) -> Markup | None:
         return None
     largest = max(each["weight"] for each in bins)
     points = [
-        svg.Point(
+        charts.Point(
             each["confidence"],
             each["accuracy"],
             f"mean probability {number(each['confidence'])}, observed share {number(each['accuracy'])}, "
@@ -174,7 +174,7 @@ def draw_calibration(report: Mapping[str, Any]) -> Markup | None:
         )
         for each in bins
     ]
-    return svg.scatter(
+    return charts.scatter(
         points,
         title="Calibration",
         description="One point for each bin of predicted probabilities. On the diagonal, forecasts are calibrated.",

@@ -15,6 +15,7 @@ from app.web.submission_view import ReportState, SubmissionPage
 _NO_SCORES = "The submission has no scores."
 _HIDDEN_SCORES = "This phase does not show scores to participants."
 _NO_SCORE = "The submission has no score of this metric yet."
+_LADDER = "While the Ladder limits the feedback of this phase, only organizers see counts."
 _NO_REPORT = "This phase shows its participants scores alone, so no counts are shown."
 
 
@@ -26,7 +27,9 @@ class ScoreLink(NamedTuple):
 
 
 def score_links(shown: SubmissionPage, split: str | None, state: ReportState) -> dict[str, ScoreLink]:
-    """The links from the page of a submission, by metric; none without scores."""
+    """The links from the page of a submission, by metric; none without scores of it."""
+    if shown.submission.ladder is not None:
+        return {}
     scores, rows = shown.scores_on(split), classes_of(state.report)
 
     def text(call: MetricCall) -> str:
@@ -56,6 +59,8 @@ def metric_of(shown: SubmissionPage, key: str) -> MetricCall:
 
 def why_withheld(shown: SubmissionPage, scores: Mapping[str, Any], key: str) -> str | None:
     """Why the reader gets no counts of a score, if that is known before the report is read."""
+    if shown.submission.ladder is not None:
+        return _LADDER
     if not scores:
         return _HIDDEN_SCORES if shown.submission.status == "finished" else _NO_SCORES
     if key not in scores:

@@ -24,7 +24,7 @@ from app.api.submissions import (
     post_select,
     post_unselect,
 )
-from app.web import svg
+from app.drawing import charts
 from app.web.forms import Form, attempt
 from app.web.notices import Notice, notice
 from app.web.page import FormDep, PageContext, PageDep, page_router, redirect
@@ -140,7 +140,7 @@ def _render(
         rows_per_page=CLASS_ROWS,
         confusion=table,
         confusion_map=table.draw() if table is not None and table.is_readable else None,
-        shade_key=svg.shade_key(),
+        shade_key=charts.shade_key(),
         pairs=[] if table is None else table.most_confused(5),
         curves={part: draw_curves(report, part) for part in ("roc_curve", "pr_curve")},
         calibration=draw_calibration(report),
@@ -171,9 +171,9 @@ async def show_confusion(submission_id: str, page: PageDep, split: Split = None,
             orders=ORDERS,
             table=table,
             drawing=None if table is None else table.draw(),
-            shade_key=svg.shade_key(fine=table is not None and not table.is_readable),
+            shade_key=charts.shade_key(fine=table is not None and not table.is_readable),
             pairs=[] if table is None else table.most_confused(CONFUSED_PAIRS),
-            max_drawn=svg.MAX_DRAWN_CELLS,
+            max_drawn=charts.MAX_DRAWN_CELLS,
         )
 
     return await run_in_threadpool(draw)

@@ -40,7 +40,7 @@ class SubmissionPage:
     frame: ChallengeFrame
     recipe: ScoringRecipe
     metrics: list[dict[str, Any]]
-    """The metrics of the recipe, described."""
+    """The metrics of the recipe that the reader is shown, described."""
     seen: str
     """The id of the last change that this page shows."""
 
@@ -101,6 +101,8 @@ class SubmissionPage:
     def report_kinds(self) -> set[str]:
         """The kinds of report that the phase shows the reader, whatever this submission has."""
         kinds = {"per_class", "confusion", "curves"}
+        if self.submission.ladder is not None:
+            return set()
         if self.frame.role is not None:
             return kinds
         return set() if self.phase is None else kinds & set(self.phase.reports)
@@ -145,7 +147,8 @@ def read_page(page: PageContext, submission_id: str) -> SubmissionPage:
     with page.state.db.read() as session:
         frame = read_frame(page, session, shape.challenge)
         recipe = read_agreed_recipe(session, page.caller, submission_id)
-    return SubmissionPage(shape, frame, recipe, describe_metrics(recipe), seen)
+    told = [each for each in describe_metrics(recipe) if shape.ladder is None or each["is_primary"]]
+    return SubmissionPage(shape, frame, recipe, told, seen)
 
 
 class ReportState(NamedTuple):

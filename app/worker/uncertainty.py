@@ -5,7 +5,7 @@ from typing import Any
 from app.formats import Limits, ReadingRules
 from app.pipeline import Gold, SourceFile, predicted_cases
 from app.scoring.declaration.recipe import ScoringRecipe
-from app.scoring.evaluate import BestAttainableValues, evaluate
+from app.scoring.evaluate import evaluate
 from app.scoring.evaluation_input import EvaluationInput
 from app.scoring.uncertainty.board import BoardCase, board_uncertainty
 from app.scoring.uncertainty.intervals import intervals
@@ -19,8 +19,7 @@ def score_intervals(
     """Intervals by split and canonical metric string."""
     found = {}
     for split, case in _cases(gold, recipe, request.predictions, limits).items():
-        results = evaluate(case, recipe.metrics, BestAttainableValues(case))
-        values = {name: result.value for name, result in results.items()}
+        values = {text: result.value for text, result in evaluate(case, recipe.metrics).items()}
         ids = _ids(gold, split)
         computed = intervals(case, recipe.metrics, values, ids, draw_seed=request.draw_seed, split=split)
         found[split] = {name: interval.to_dict() for name, interval in computed.items()}
@@ -29,15 +28,22 @@ def score_intervals(
 
 def compare_board(gold: Gold, recipe: ScoringRecipe, request: CompareBoard, limits: Limits) -> dict[str, Any]:
     """The comparison of the rows of a board by one metric of the recipe, or their rankings by all."""
-    split, ids = request.split, _ids(gold, request.split)
-    entries = [
-        BoardCase(file.key, _cases(gold, recipe, file.predictions, limits, split)[split]) for file in request.entries
-    ]
-    seeds = {"draw_seed": request.draw_seed, "split": split}
+    split, seed = request.split, request.draw_seed
+    entries = []
+    for file in request.entries:
+        case = _cases(gold, recipe, file.predictions, limits, split)[split]
+        entries.append(BoardCase(file.key, case))
+    ids = _ids(gold, split)
     if request.metric is None:
-        return side_by_side(entries, ids, recipe.metrics, **seeds, options=recipe.options).to_dict()
+        settings: dict[str, Any] = {"draw_seed": seed, "split": split, "options": recipe.options}
+        return side_by_side(entries, ids, recipe.metrics, **settings).to_dict()
     call = next(each for each in recipe.metrics if each.text == request.metric)
-    return board_uncertainty(entries, ids, call, **seeds).to_dict()
+    found = board_uncertainty(entries, ids, call, draw_seed=seed, split=split).to_dict()
+    for row, entry in zip(found["rows"], entries, strict=True):
+        known = {call.text: row["value"]}
+        interval = intervals(entry.case, [call], known, ids, draw_seed=seed, split=split)[call.text]
+        row |= {"low": interval.low, "high": interval.high}
+    return found
 
 
 def _cases(
@@ -50,6 +56,6 @@ def _cases(
 
 
 def _ids(gold: Gold, split: str) -> list[str]:
-    """The ids of the instances of a split, in the order of its evaluation input."""
+    """The ids of the instances of a split, in the order of its rows."""
     rows, ids = gold.rows_by_split()[split], gold.ids
     return ids if rows is None else [ids[row] for row in rows.tolist()]

@@ -146,7 +146,7 @@ def _queue_everything(tasks: sa.Table) -> None:
     for score in connection.execute(UNFINISHED).all():
         parts = ("intervals", score.submission_id, score.gold_id, score.recipe_id, str(score.scorer_version))
         key = hashlib.sha256("\n".join(parts).encode()).hexdigest()
-        rows.append({**score._mapping, "id": new_id(), "key": key, "kind": "intervals", "status": "queued"})
+        rows.append({**score._asdict(), "id": new_id(), "key": key, "kind": "intervals", "status": "queued"})
     for start in range(0, len(rows), BATCH_ROWS):
         connection.execute(tasks.insert(), [row | {"queued_at": now} for row in rows[start : start + BATCH_ROWS]])
     if rows:

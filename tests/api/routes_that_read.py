@@ -51,6 +51,7 @@ READ: dict[str, list[str]] = {  # every route that reads, with the queries that 
     PHASES + "/quota": ["team=Blue"],
     PHASES + "/rerun": [],
     PHASES + "/release": [],
+    PHASES + "/ladder": [],
     PHASES + "/gold": [],
     PHASES + "/gold/{version}": [],
     PHASES + "/gold/{version}/counts": [],

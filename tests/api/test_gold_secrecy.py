@@ -2,6 +2,8 @@
 
 The same things happen in two installations whose clock, ids and nonces are the same. Their golds differ in the labels
 of both splits, but every file has the same public scores under either. So all answers must be the same bytes.
+
+Where a Ladder limits feedback, the public scores differ too, and only the outputs of the Ladder are the same.
 """
 
 import itertools
@@ -11,7 +13,7 @@ import secrets
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
@@ -19,7 +21,7 @@ from datetime import UTC, datetime
 from multiprocessing import get_context
 from pathlib import Path
 from types import FrameType, SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 from unittest import mock
 from uuid import UUID
 
@@ -55,6 +57,25 @@ QUOTA = {"per_day": 6, "total": 40, "invalid_per_day": 9}
 REPORTS = ["scores", "per_class", "confusion"]
 PHASE = {"name": "main", "opens_at": "2020-01-01T00:00:00Z", "quota": QUOTA, "reports": REPORTS}
 RECIPE = {"primary": "accuracy", "metrics": ["accuracy", "f1_macro", "log_loss"], "selection": "selected"}
+
+
+class Stage(NamedTuple):
+    """A recipe, and public labels of two golds under which it shows participants the same."""
+
+    recipe: dict[str, Any]
+    public: Sequence[str]
+    reports: Sequence[str] = ()
+
+
+STAGES = {
+    "scores": Stage(RECIPE, PUBLIC),
+    "ladder": Stage(
+        {"primary": "accuracy", "metrics": RECIPE["metrics"], "ladder": {"step": 0.5}},
+        ("cbbaac", "aacbbb"),
+        ("intervals", "significance", "rankings"),
+    ),
+}
+"""The first file of each team has 3 or 2 of 6 right: 0.5 in steps of 0.5, which no later file can leave behind."""
 CLOCK_AND_NONCES = {"date", "x-request-id", "set-cookie"}
 NONCES = re.compile(
     rb'(?<=name="csrf" value=")[^"]+|(?<=data-token=")[^"]+|(?<=seen=)[0-9a-f]{16}|(?<=;key=)[\w-]{20,}'
@@ -72,12 +93,12 @@ class PinnedTime(datetime):
 
 @contextmanager
 def pinned() -> Iterator[None]:
-    """Ids by number, secrets by number, and one moment."""
-    numbers, lock = itertools.count(1), threading.Lock()
+    """Ids by number, secrets by number, and one moment. Work in the background, whose order varies, has its own numbers."""
+    of_requests, of_background, lock = itertools.count(1), itertools.count(1 << 40), threading.Lock()
 
     def number() -> int:
         with lock:
-            return next(numbers)
+            return next(of_requests if threading.current_thread().name.startswith("AnyIO") else of_background)
 
     def uuid7() -> UUID:
         return UUID(int=0x019CA90A000070008000000000000000 + number())
@@ -91,6 +112,7 @@ def pinned() -> Iterator[None]:
             "app.store.clock.time": SimpleNamespace(monotonic=lambda: 0.0),
         }.items():
             patches.enter_context(mock.patch(name, value))
+        patches.enter_context(mock.patch.object(secrets, "token_bytes", lambda size=32: number().to_bytes(size)))
         patches.enter_context(mock.patch.object(secrets, "token_urlsafe", lambda size=32: f"{number():0{size}d}"))
         yield
 
@@ -103,6 +125,7 @@ class Recording:
     work: list[tuple[str, Counter[str]]] = field(default_factory=list)
     reads: set[str] = field(default_factory=set)
     private: list[float] = field(default_factory=list)
+    public: list[float] = field(default_factory=list)
 
     def ask(self, caller: Caller | httpx.Client, method: str, address: str, **request: Any) -> httpx.Response:
         """Ask, and keep everything of the answer but its date and its nonce."""
@@ -131,11 +154,13 @@ def person(app: ServedApp, name: str) -> Caller:
     return caller
 
 
-def play(app: ServedApp, which: int, record: Recording) -> None:
+def play(app: ServedApp, stage: Stage, which: int, record: Recording) -> None:
     """A challenge with this gold, everything that participants can do, and everything that anybody can read."""
-    labels = zip(PUBLIC_IDS + PRIVATE_IDS, PUBLIC[which] + PRIVATE[which], strict=True)
+    labels = zip(PUBLIC_IDS + PRIVATE_IDS, stage.public[which] + PRIVATE[which], strict=True)
     gold = [{"id": key, "label": label, "split": "public" if key in PUBLIC_IDS else "private"} for key, label in labels]
-    open_challenge(app.admin(), "pets", gold, recipe=RECIPE, phases=[PHASE])
+    open_challenge(
+        app.admin(), "pets", gold, recipe=stage.recipe, phases=[PHASE | {"reports": [*REPORTS, *stage.reports]}]
+    )
     offered = {"name": "train.csv", "licence": "CC0-1.0", "audience": "teams"}
     app.admin().post("/challenges/pets/files", params=offered, content=b"id,label\n").raise_for_status()
     announced = app.admin().post("/challenges/pets/announcements", json={"title": "Begin"}).raise_for_status()
@@ -212,27 +237,28 @@ def send_everything(record: Recording, blue: Caller, green: Caller) -> list[str]
     return sent
 
 
-def record_play(folder: Path, which: int) -> Recording:
+def record_play(folder: Path, stage: str, which: int) -> Recording:
     """The play under this gold, in an installation of its own."""
-    record, moments = Recording(), itertools.count(1000)
-    clock_of_cache = SimpleNamespace(monotonic=lambda: next(moments))  # a board is never served for its age alone
+    record, moments = Recording(), itertools.count(1000, 100)
+    clock_of_cache = SimpleNamespace(monotonic=lambda: next(moments))  # each look finds a board too old
     patched = mock.patch("app.api.caching.board_cache.time", clock_of_cache)
     with pinned(), patched, serve_app(app_settings(folder / "data")) as app:
-        play(app, which, record)
+        play(app, STAGES[stage], which, record)
         record.reads = {
             route.path for route in app.app.routes if isinstance(route, Route) and "GET" in (route.methods or ())
         }
-        rows = app.admin().board("pets", split="private").json()["rows"]
-        record.private = [row["scores"]["accuracy"]["value"] for row in rows]
+        for split, values in (("private", record.private), ("public", record.public)):
+            rows = app.admin().board("pets", split=split).json()["rows"]
+            values += [row["scores"]["accuracy"]["value"] for row in rows]
     return record
 
 
-@pytest.fixture(scope="module")
-def recordings(tmp_path_factory: pytest.TempPathFactory) -> list[Recording]:
+@pytest.fixture(scope="module", params=STAGES)
+def recordings(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[Recording]:
     """The same play under both golds, each in a process of its own, where nothing remembers the other."""
     folders = [tmp_path_factory.mktemp("gold") for _ in PRIVATE]
     with ProcessPoolExecutor(2, mp_context=get_context("spawn"), max_tasks_per_child=1) as processes:
-        return list(processes.map(record_play, folders, range(2), timeout=MAX_WAIT_SECONDS))
+        return list(processes.map(record_play, folders, [request.param] * 2, range(2), timeout=MAX_WAIT_SECONDS))
 
 
 def test_every_route_that_reads_is_read(recordings: list[Recording]) -> None:
@@ -246,6 +272,12 @@ def test_no_answer_depends_on_a_label(recordings: list[Recording]) -> None:
     assert different == []
     assert {status for _, status, _, _ in first.answers} >= {200, 201, 304, 403, 404, 409, 429}
     assert first.private != second.private
+
+
+def test_under_a_ladder_the_scores_that_are_not_told_differ(recordings: list[Recording]) -> None:
+    first, second = recordings
+    told = b'"ladder":{"step":0.5,' in b"".join(body for _, _, _, body in first.answers)
+    assert told == (first.public != second.public)
 
 
 def test_no_work_depends_on_a_label(recordings: list[Recording]) -> None:

@@ -83,12 +83,12 @@ def test_the_first_rows_are_sent_before_the_last_are_read(
     received, load_rows = threading.Event(), board_rows.load_rows
     waited: list[bool] = []
 
-    def load_after_first(*given: Any) -> Any:
+    def load_after_first(*given: Any, **more: Any) -> Any:
         if waited:
             waited.append(received.wait(MAX_WAIT_SECONDS))
         else:
             waited.append(True)
-        return load_rows(*given)
+        return load_rows(*given, **more)
 
     streams()
     forget(rows)

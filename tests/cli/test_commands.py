@@ -25,7 +25,7 @@ TREE: dict[tuple[str, ...], CommandDeclaration] = dict(iter_commands())
 def test_every_command_of_the_contract_exists() -> None:
     promised = (
         "signup logout template quota serve demo migrate login register submit select unselect cancel submissions "
-        "submission leaderboard validate score metrics what-if convert withdraw disqualify reinstate"
+        "submission leaderboard validate score order metrics what-if convert withdraw disqualify reinstate"
     )
     groups = "user create, token create, gold upload, gold list, gold activate, challenge create, challenge list"
     groups += ", challenge show, challenge edit, challenge publish, team disqualify, team reinstate"

@@ -21,6 +21,7 @@ from app.cli.terminal import (
     phase_tables,
     problem_tables,
     registration_tables,
+    significance_table,
     team_tables,
 )
 from app.cli.terminal.table_layout import Column, show_table
@@ -58,6 +59,21 @@ RELEASE: dict[str, Any] = {"private_rank": 1, "mark": None, "public_rank": 2, "m
 RELEASE |= {"baseline": False, "submission": IDS[0]}
 VERSION = {"version": 1, "status": "active", "instances": 1000, "classes": ["a"], "created_at": TIME}
 FILE = {"name": LONG, "size": 12345, "licence": LONG, "audience": "public", "description": LONG, "sha256": "0" * 64}
+COMPARED: dict[str, Any] = {
+    "challenge": "digits",
+    "phase": "main",
+    "metric": "f1_macro",
+    "split": "all",
+    "status": "current",
+}
+COMPARED |= {"reason": None, "conclusion": LONG, "draw_seed": "0", "selection": {"meaning": LONG}}
+COMPARED |= {"rests_on": {"notes": [LONG], "n": 899, "groups": None, "draws": 10_000}}
+COMPARED["rows"] = [
+    {"rank": 1, "rank_low": 1, "rank_high": 2, "tie_group": 1, "team": TEAM, "value": 0.9, "low": 0.85, "high": 0.93}
+    | {"entries": 3}
+]
+LADDER: dict[str, Any] = {"ladder": {"meaning": LONG}, "guarantee": LONG, "phase": "main"}
+LADDER["teams"] = [{"team": TEAM, "submissions": 5, "releases": 2, "waiting": 0, "value": 0.75}]
 PROBLEM = {"file": "gold", "code": "unknown_id", "line": 3, "column": 1, "got": LONG, "message": LONG}
 PROBLEM["instance_id"] = IDS[0]
 
@@ -79,13 +95,15 @@ TABLES: Mapping[str, Callable[[Console], None]] = {
         console,
         {"rows": [RELEASE], "selection": RULE, "released_at": None, "choices_until": None, "obstacles": []},
     ),
+    "show_significance": lambda console: significance_table.show_significance(console, COMPARED),
+    "show_ladder": lambda console: phase_tables.show_ladder(console, LADDER),
     "show_problems": lambda console: problem_tables.show_problems(console, {"problems": [PROBLEM]}),
     "show_registrations": lambda console: registration_tables.show_registrations(console, [REGISTRATION]),
     "show_registration": lambda console: registration_tables.show_registration(console, REGISTRATION),
     "show_teams": lambda console: team_tables.show_teams(console, [TEAM]),
     "show_team": lambda console: team_tables.show_team(console, TEAM),
 }
-OFFLINE = {"show_scores", "show_metric", "show_what_if"}
+OFFLINE = {"show_scores", "show_metric", "show_what_if", "show_order", "show_comparison"}
 """Shown by the commands of `test_tables_of_offline_commands_fit`."""
 
 
@@ -152,7 +170,10 @@ def test_tables_of_offline_commands_fit(tmp_path: Path, monkeypatch: pytest.Monk
     mine = write_file(tmp_path / "mine.json", {"t1": "a class with a rather long name", "t2": "c", "t3": "c"})
     pair = ("--gold", gold, "--predictions", mine)
     convert = ("convert", "--n", 1000, "--positives", 120, "--precision", 0.81, "--recall", 0.74, "--f1", 0.5)
-    for words in (("score", *pair, "--per-class", "--confusion"), ("what-if", *pair), convert, ("metrics", "f1_macro")):
+    both = ("compare", *pair, "--predictions", gold, "--metric", "accuracy", "--metric", "f1_macro")
+    table = write_file(tmp_path / "t.csv", "model,q1,q2\na system with a rather long name,1,0\nb,1,1\n")
+    score = ("score", *pair, "--per-class", "--confusion", "--ci")
+    for words in (score, ("what-if", *pair), convert, ("metrics", "f1_macro"), both, ("order", table)):
         text = run_assay(*words).out
         assert max(map(cell_len, rows_of_tables(text)), default=0) <= width, text
 

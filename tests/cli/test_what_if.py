@@ -1,11 +1,17 @@
 """assay what-if: costs, steps, doubtful predictions and other prevalences, on small files."""
 
 import json
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from sklearn.isotonic import IsotonicRegression
 
+from app.analysis.scenarios import expected_wrong
+from app.scoring.declaration.task import TaskSpec
+from app.scoring.evaluation_input import EvaluationInput, Labels
 from tests.cli.run_command import run_assay, write_file
 
 MATRIX = {"c1": (3, 5, 2, 0), "c2": (1, 1, 4, 4), "c3": (1, 2, 6, 5), "c4": (0, 0, 0, 6)}  # Van Asch 2013, Table 3
@@ -217,3 +223,66 @@ def test_costs_count_repeated_labels_as_the_options_say(tmp_path: Path) -> None:
         found = run_assay("what-if", *words, "--option", option).value()["averages"]["precision"]["macro"]["value"]
         scored = run_assay("score", *words, "--option", option, "--metric", "precision_macro").value()
         assert found == wanted == scored["metrics"]["precision_macro"]
+
+
+CONFIDENCES = {0.2: False, 0.3: True, 0.4: False, 0.5: False, 0.6: True, 0.8: True, 0.9: True}
+"""Scores and whether their predictions are right: 0 of 1, then 1 of 3, then 3 of 3 is the best rising accuracy."""
+
+
+def cut_files(folder: Path, sign: int = 1) -> tuple[object, ...]:
+    gold = write_file(folder / "gold.json", {str(score): "a" if right else "b" for score, right in CONFIDENCES.items()})
+    rows = "".join(f"{score},a,{sign * score},{-sign},{-sign}\n" for score in CONFIDENCES)
+    mine = write_file(folder / "mine.csv", "id,label,a,b,c\n" + rows)
+    classes = write_file(folder / "classes.json", ["a", "b", "c"])
+    return ("what-if", "--gold", gold, "--predictions", mine, "--classes", classes, "--target-label", "c")
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "doubtful", "right", "last"),
+    [("0", 0, 0, None), ("0.3", 1, 0, 0.2), ("1/3", 1, 0, 0.2), ("0.35", 4, 1, 0.5), ("1", 4, 1, 0.5)],
+)
+def test_predictions_below_an_expected_accuracy_are_changed(
+    accuracy: str, doubtful: int, right: int, last: float | None, tmp_path: Path
+) -> None:
+    words = (*cut_files(tmp_path), "--expected-accuracy", accuracy, "-m", "accuracy")
+    found = run_assay(*words, "--json").value()["changed"]
+    assert [found[key] for key in ("doubtful", "moved", "right_before", "right_after")] == [
+        doubtful,
+        doubtful,
+        right,
+        0,
+    ]
+    assert found["last_score"] == last
+    assert found["metrics"]["accuracy"]["changed"] == (4 - right) / 7
+    out = run_assay(*words).out
+    assert (f"is {last}" if last else "at no score") in out
+
+
+def test_the_cut_by_expected_accuracy_follows_the_direction_of_scores(tmp_path: Path) -> None:
+    words = (*cut_files(tmp_path, -1), "--option", "score_direction=lower", "--expected-accuracy", "0.35")
+    found = run_assay(*words, "-m", "accuracy", "--json").value()["changed"]
+    assert (found["doubtful"], found["last_score"]) == (4, -0.5)
+
+
+def test_the_cut_by_expected_accuracy_is_that_of_isotonic_regression() -> None:
+    """scikit-learn fits the rising accuracy; equally confident and weighted predictions included."""
+    random = np.random.default_rng(7)
+    spec = TaskSpec("multiclass", ("a", "b"))
+    for _ in range(30):
+        n = int(random.integers(1, 60))
+        confidence = random.integers(0, 20, n) / 16
+        right = random.random(n) < confidence / 1.5
+        weights = random.integers(1, 5, n)
+        case = EvaluationInput(spec, Labels(np.where(right, 0, 1).astype(np.int32)), Labels(np.zeros(n, np.int32)))
+        fit = IsotonicRegression().fit_transform(confidence, right.astype(float), sample_weight=weights)
+        for accuracy in (Fraction(7, 20), Fraction(61, 100)):
+            cut = expected_wrong(case, confidence, accuracy, weights)
+            clear = abs(fit - float(accuracy)) > 1e-9
+            assert (cut == (fit < float(accuracy)))[clear].all()
+
+
+def test_only_one_way_of_selecting_doubtful_predictions_is_taken(scored_files: tuple[object, ...]) -> None:
+    ran = run_assay(*scored_files, "--share", "0.1", "--expected-accuracy", "0.3", "--target-label", "c")
+    assert (ran.status, "not allowed with --share" in ran.err) == (2, True)
+    ran = run_assay(*scored_files, "--expected-accuracy", "0.3")
+    assert (ran.status, "--target-label" in ran.err) == (2, True)

@@ -131,7 +131,7 @@ def test_a_failed_submission_is_scored_after_all_and_charged_then(own: Rescoring
     assert again.json()["status"] in {"queued", "running", "finished"}
     own.until(f"SELECT status FROM submissions WHERE id = '{sent}'", "finished")
     body = blue.get(f"/submissions/{sent}").json()
-    assert (body["failure"], body["scores"]["accuracy"], body["rerun"]) == (None, {"value": 1.0}, None)
+    assert (body["failure"], body["scores"]["accuracy"]["value"], body["rerun"]) == (None, 1.0, None)
     assert body["attempt"] == attempt  # what an organizer has done again is no attempt of the team's
     ledger = own.rows(f"SELECT kind FROM quota_entries WHERE submission_id = '{sent}' ORDER BY id")
     assert ledger == [("reserve",), ("charge",)]

@@ -58,6 +58,14 @@ NEW_CHALLENGE = {
     "phases": [{"name": "main", "quota": {"total": 5}}],
 }
 EMPTY_CHALLENGE = {"slug": "{gone}", "title": "Gone", "task": "multiclass", "recipe": RECIPE, "draft": True}
+SETS_CHALLENGE = {
+    "slug": "{gone}-sets",
+    "title": "Sets",
+    "task": "multilabel",
+    "recipe": {"primary": "f1_macro"},
+    "draft": True,
+}
+SETS_PHASE = "/challenges/{gone}-sets/phases/main"
 WHY = {"reason": "Agreed on Monday."}
 PARTITION = {f"t{number}": "one" for number in (1, 2, 3, 4)}
 ADMINISTRATOR = "administrator"
@@ -225,6 +233,10 @@ GOLD = (
     Act("olga", "PUT", DRAFT + "/hierarchy", ("gold.metadata",), body={"parents": {"a": ["r"], "b": ["r"]}}),
     Act("olga", "PUT", DRAFT + "/folds", ("gold.metadata",), body=PARTITION),
     Act("olga", "PUT", DRAFT + "/groups", ("gold.metadata",), body=PARTITION),
+    Act("admin", "POST", "/challenges", ("challenge.create", "phase.create"), body=SETS_CHALLENGE),
+    Act("admin", "POST", SETS_PHASE + "/gold", ("gold.upload",), body=[{"id": "t1", "labels": ["a"]}]),
+    Act("admin", "PUT", SETS_PHASE + "/gold/1/classes", ("gold.metadata",), body=["a", "b"]),
+    Act("admin", "PUT", SETS_PHASE + "/gold/1/unknown-cells", ("gold.metadata",), body={"t1": ["b"]}),
     Act(
         *("olga", "POST", DRAFT + "/activate", ("gold.activate",)),
         body=WHY,

@@ -94,8 +94,8 @@ def test_equal_values_share_a_rank_and_tie_breakers_part_them(people: People) ->
         [("Low", low), ("High", high), ("Last", predictions_with_hits(1)), ("First", predictions_with_hits(4))],
     )
     board = people.visitor.board(slug).json()
-    places = [(row["rank"], row["rank_low"], row["rank_high"], row["tie_group"]) for row in board["rows"]]
-    assert places == [(1, 1, 1, 1), (2, 2, 3, 2), (2, 2, 3, 2), (4, 4, 4, 3)]
+    assert [row["rank"] for row in board["rows"]] == [1, 2, 2, 4]
+    assert [row["tied"] for row in board["rows"]] == [1, 2, 2, 1]
     assert [row["team"]["name"] for row in board["rows"]] == [
         "First",
         "Low",
@@ -121,7 +121,7 @@ def test_what_has_no_value_stands_last_without_a_rank(people: People) -> None:
     assert last["scores"]["cohen_kappa"]["reason"]
     lines = people.visitor.board(slug, format="csv").text.splitlines()
     assert lines[2].startswith(",Constant,")
-    assert lines[2].endswith(",,1.0")
+    assert ",,1.0," in lines[2]
     assert board_ranks(people.visitor.board(slug, metric="accuracy")) == [(1, "Constant"), (2, "Mixed")]
 
 

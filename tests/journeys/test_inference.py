@@ -12,7 +12,7 @@ from tests.journeys.support import People, create_challenge, make_recipe, new_sl
 IDS = [f"t{number:02}" for number in range(20)]
 GOLD = [{"id": key, "label": "ab"[at % 2]} for at, key in enumerate(IDS)]
 SPLIT = [row | {"split": "public" if at < 6 else "private"} for at, row in enumerate(GOLD)]
-FIVE = [{"name": "main", "quota": {"total": 5}}]
+FIVE = [{"name": "main", "quota": {"total": 5}, "reports": ["scores"]}]
 
 
 def created(people: People, phases: list[dict[str, Any]], agreed: dict[str, Any], **fields: Any) -> dict[str, Any]:
@@ -78,12 +78,16 @@ def test_metrics_that_count_are_bounded_without_a_warning(people: People) -> Non
 
 def test_with_gold_the_bound_is_that_of_the_instances(people: People) -> None:
     agreed = make_recipe("accuracy")
-    rules = {"task": "binary", "positive_label": "a", "phases": [{"name": "main", "quota": {"total": 2}}]}
+    rules = {
+        "task": "binary",
+        "positive_label": "a",
+        "phases": [{"name": "main", "quota": {"total": 2}, "reports": ["scores"]}],
+    }
     told = bound(people.visitor, create_challenge(people.admin, "bound", GOLD, recipe=agreed, **rules))
     assert (told["instances"], told["classes"], told["labels"], told["split"]) == (20, 2, 20, "all")
     assert told["bits_per_submission"] == pytest.approx(math.log2(22), abs=0.01)  # 21 numbers of hits, or no value
     assert told["labels_at_most"] == math.ceil(2 * math.log2(22))
-    one = rules | {"phases": [{"name": "main", "quota": {"total": 1}}]}
+    one = rules | {"phases": [{"name": "main", "quota": {"total": 1}, "reports": ["scores"]}]}
     precise = bound(
         people.visitor, create_challenge(people.admin, "bound", GOLD, recipe=make_recipe("average_precision"), **one)
     )
@@ -93,7 +97,7 @@ def test_with_gold_the_bound_is_that_of_the_instances(people: People) -> None:
         people.visitor, create_challenge(people.admin, "bound", GOLD, recipe=coarse, **one, registration="approval")
     )
     assert few["labels_at_most"] == 20  # digits lower nothing of a public board
-    one = one | {"phases": [{"name": "main", "quota": {"total": 1}, "leaderboard": "after_close"}]}
+    one = one | {"phases": [{"name": "main", "quota": {"total": 1}, "leaderboard": "after_close", "reports": ["scores"]}]}
     few = bound(
         people.visitor, create_challenge(people.admin, "bound", GOLD, recipe=coarse, **one, registration="approval")
     )

@@ -148,7 +148,8 @@ def test_a_recipe_is_kept_by_the_strings_that_key_the_scores(people: People) -> 
 
 
 def test_a_recipe_is_checked_before_it_is_activated(people: People) -> None:
-    slug = create_challenge(people.admin, "recipe-checked", recipe=AGREED)
+    phases = [{"name": "main", "reports": ["scores"]}]
+    slug = create_challenge(people.admin, "recipe-checked", recipe=AGREED, phases=phases)
     before = people.admin.get(f"/challenges/{slug}/recipe").json()
     path = f"/challenges/{slug}/recipe/check"
     same = people.admin.post(path, json=AGREED).json()

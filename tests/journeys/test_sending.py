@@ -62,7 +62,7 @@ def test_without_a_wait_the_answer_is_202_and_the_address_to_follow(people: Peop
     assert sent["queue_position"] >= 1
     final = until_final(blue, answer.headers["location"])
     assert final["status"] == "finished"
-    assert final["scores"]["accuracy"] == {"value": 1.0}
+    assert final["scores"]["accuracy"]["value"] == 1.0
     assert (final["attempt"], final["queue_position"], final["eta"], final["failure"]) == (1, None, None, None)
     seen = people.admin.get(f"/submissions/{sent['id']}").json()["timings"]
     moments = [datetime.fromisoformat(seen[name]) for name in ("submitted_at", "started_at", "finished_at")]
@@ -75,7 +75,7 @@ def test_a_wait_answers_with_the_final_status(people: People) -> None:
     slug = create_challenge(people.admin, "wait")
     blue = people["Blue"].join(slug, "Blue")
     answer = blue.submit(slug, CORRECT_PREDICTIONS)
-    assert require_finished(answer)["scores"]["f1_macro"] == {"value": 1.0}
+    assert require_finished(answer)["scores"]["f1_macro"]["value"] == 1.0
     assert answer.headers["preference-applied"] == "wait=60"
     assert answer.json() == blue.get(answer.headers["location"].removeprefix("/api/v1")).json()
     rejected = blue.submit(slug, FAULTY)

@@ -56,7 +56,7 @@ def test_a_team_sees_only_the_public_values_of_its_submissions(people: People, s
         *(blue.get(f"/submissions/{key}").json() for key in expected),
     ]:
         assert seen["split"] == "public"
-        assert seen["scores"]["accuracy"] == {"value": expected[seen["id"]]}
+        assert seen["scores"]["accuracy"]["value"] == expected[seen["id"]]
         assert seen["splits"] is None
     assert {seen["id"] for seen in listed} == set(expected)
 

@@ -36,6 +36,14 @@ KINDS: dict[str, tuple[list[dict[str, Any]], dict[str, Any]]] = {
     "undeclared classes": (gold_rows(), {"task": "multiclass"}),
     "binary": (gold_rows(label=lambda row: LABELS[row % 2]), {"task": "binary", "positive_label": "dog"}),
     "sets": (gold_rows(labels=label_set_of_row), {"task": "multilabel", "classes": list(LABELS)}),
+    "unknown cells": (
+        gold_rows(labels=label_set_of_row),
+        {
+            "task": "multilabel",
+            "classes": list(LABELS),
+            "metadata": {"unknown_cells": {"doc-000": ["eel", "cat"], "doc-009": ["dog"], "doc-016": [*LABELS]}},
+        },
+    ),
     "acceptable answers": (gold_rows(labels=lambda row: label_set_of_row(row) or ["cat"]), MULTICLASS),
     "splits and weights": (gold_rows(split=lambda row: SPLITS[row % 3], weight=lambda row: 0.5 + row), MULTICLASS),
     "void": (gold_rows(), MULTICLASS | {"void": ["doc-003", "doc-040", "elsewhere"]}),

@@ -11,8 +11,10 @@ from app.scoring.declaration.gold_metadata import (
     MAX_FOLDS,
     build_grouping,
     build_task_spec,
+    build_unknown_cells,
     check_metadata_labels,
 )
+from tests.scoring.case_builder import labels
 
 
 def parse(name: str, value: Any) -> Any:
@@ -30,6 +32,7 @@ def parse(name: str, value: Any) -> Any:
         ("hierarchy", {"parent": {"a": "r", "r": None}}, {"a": ["r"], "r": []}),
         ("folds", {"t1": 1, "t2": "second"}, {"t1": "1", "t2": "second"}),
         ("groups", {"t1": "Ada"}, {"t1": "Ada"}),
+        ("unknown-cells", {"t1": ["cafe\u0301", "a"]}, {"t1": ["caf\u00e9", "a"]}),
     ],
 )
 def test_an_accessory_is_kept_in_canonical_form(name: str, value: Any, canonical: Any) -> None:
@@ -51,6 +54,10 @@ def test_an_accessory_is_kept_in_canonical_form(name: str, value: Any, canonical
         ("cost-matrix", {"a": [1]}, "/a"),
         ("folds", {"t1": 1.5}, "/t1"),
         ("folds", {"t1": ""}, "/t1"),
+        ("unknown-cells", {"t1": []}, "/t1"),
+        ("unknown-cells", {"t1": "a"}, "/t1"),
+        ("unknown-cells", {"t1": ["a", ""]}, "/t1"),
+        ("unknown-cells", {"t1": ["a"], "t2": ["cafe\u0301", "caf\u00e9"]}, "/t2"),
     ],
 )
 def test_a_fault_is_pointed_to(name: str, value: Any, pointer: str) -> None:
@@ -85,7 +92,12 @@ def test_two_spellings_of_one_key_are_refused() -> None:
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("train-frequencies", {"a": 1, "z": 2}), ("class-weights", {"z": 2}), ("cost-matrix", {"a": {"z": 1}})],
+    [
+        ("train-frequencies", {"a": 1, "z": 2}),
+        ("class-weights", {"z": 2}),
+        ("cost-matrix", {"a": {"z": 1}}),
+        ("unknown-cells", {"t1": ["z"]}),
+    ],
 )
 def test_labels_outside_the_vocabulary_are_refused(name: str, value: Any) -> None:
     with pytest.raises(InvalidRequest, match="'z'"):
@@ -155,3 +167,24 @@ def test_a_task_holds_what_stands_beside_the_gold() -> None:
     assert spec.hierarchy is not None
     assert spec.hierarchy.parents_of("a") == ("r",)
     assert (spec.cost_matrix, spec.train_frequencies) == ({"a": {"b": 2}}, None)
+
+
+def test_unknown_cells_stand_in_the_order_of_the_ids_and_of_the_classes() -> None:
+    spec = build_task_spec("multilabel", ("a", "b", "c"), None, {})
+    gold = labels([["a"], [], ["b"]], spec.classes, multilabel=True)
+    cells = {"t3": ["c", "a"], "void": ["b"], "t1": ["b"]}
+    unknown = build_unknown_cells(cells, spec, ["t1", "t2", "t3"], gold, {"void"})
+    assert unknown is not None
+    assert unknown.offsets is not None
+    assert (unknown.codes.tolist(), unknown.offsets.tolist()) == ([1, 0, 2], [0, 1, 1, 3])
+    assert build_unknown_cells({"void": ["b"]}, spec, ["t1", "t2", "t3"], gold, {"void"}) is None
+    for wrong, says in (
+        ({"t9": ["a"]}, "t9"),
+        ({"t1": ["z"]}, "'z'"),
+        ({"t2": ["a"], "t1": ["b", "a"]}, "'a' of 't1'"),
+    ):
+        with pytest.raises(InvalidContent, match=says):
+            build_unknown_cells(wrong, spec, ["t1", "t2", "t3"], gold, ())
+    single = build_task_spec("multiclass", ("a", "b", "c"), None, {})
+    with pytest.raises(InvalidContent, match="Only multi-label gold"):
+        build_unknown_cells({"t1": ["b"]}, single, ["t1"], labels(["a"], single.classes, multilabel=False), ())

@@ -16,7 +16,7 @@ from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.declaration.options import OPTIONS
 from app.scoring.declaration.task import TASK_KINDS, TaskKind
 from app.scoring.evaluate import Result, evaluate
-from app.scoring.evaluation_input import EvaluationInput
+from app.scoring.evaluation_input import EvaluationInput, Labels
 from tests.scoring.case_builder import case, labels
 from tests.scoring.strategies import CONVENTIONS, OPTION_VALUES, SETTINGS, calls, cases, metric_object, parsed_call
 
@@ -119,7 +119,12 @@ def sample_inputs(task: TaskKind) -> list[EvaluationInput]:
     other: Any = [["c1"]] if task == "multilabel" else ["c1"]
     wrong = labels(other * last.gold.n, last.spec.classes, multilabel=task == "multilabel")
     assert m > 1
-    return [*found, replace(found[-1], predicted=wrong)]
+    found.append(replace(found[-1], predicted=wrong))
+    if task == "multilabel":
+        unknown: Any = [["c0"] if "c0" not in row else [] for row in ([["c0"], []] * last.gold.n)[: last.gold.n]]
+        cells = labels(unknown, last.spec.classes, multilabel=True)
+        found.append(replace(last, unknown=Labels(cells.codes, cells.offsets).without(last.gold, m)))
+    return found
 
 
 def build_input(task: TaskKind, chance: random.Random, turn: int) -> EvaluationInput:

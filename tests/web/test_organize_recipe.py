@@ -50,6 +50,25 @@ def test_saving_the_page_unchanged_changes_nothing(app: ServedApp, owner: tuple[
     assert stored(app, path)["version"] == after["version"]
 
 
+def test_the_step_of_a_ladder_is_saved_explained_and_refused_beside_its_field(
+    app: ServedApp, owner: tuple[Reader, str]
+) -> None:
+    reader, path = owner
+    preview = reader.send(path, path, do="preview", ladder="0.05")
+    assert "better than the team&#39;s best so far by more than 0.05" in preview.text
+    assert "heuristic" in preview.text  # the primary metric of a new challenge is no mean over instances
+    assert destination(reader.send(preview, path, do="save")) == (path, "recipe_saved")
+    assert stored(app, path)["ladder"] == {"step": 0.05}
+    version = stored(app, path)["version"]
+    reader.send(path, path, do="save")
+    assert stored(app, path)["version"] == version
+    refused = reader.send(path, path, do="save", ladder="wide")
+    assert refused.status_code == 422
+    assert "or &#39;auto&#39;" in refused.text.split('name="ladder"')[0].split('for="field-ladder"')[1]
+    reader.send(path, path, do="save", ladder="")
+    assert stored(app, path)["ladder"] is None
+
+
 def test_a_metric_is_added_previewed_and_saved(app: ServedApp, owner: tuple[Reader, str]) -> None:
     reader, path = owner
     added = reader.send(path, path, do="add", add=["balanced_accuracy"], add_other="f_beta_macro")

@@ -4,13 +4,15 @@ from collections.abc import Mapping, Sequence
 
 from app.actions.access import Caller
 from app.actions.audit.record import record
-from app.actions.challenges.change_recipe import normalize_recipe, parse_stored_recipe
+from app.actions.challenges.change_recipe import normalize_recipe, parse_stored_recipe, require_unknown_cells_fit
 from app.actions.challenges.upload_gold import load_gold_version
 from app.actions.scoring_tasks.score_tests_again import score_tests_again
 from app.errors import GoldAlreadyActive, GoldNotDraft, InvalidGold, PhaseReleased
 from app.queue import Queue
 from app.scoring.declaration.gold_metadata import GOLD_METADATA_KINDS
+from app.scoring.declaration.metric import UNKNOWN_CELLS
 from app.scoring.declaration.metric_syntax import pluralize
+from app.scoring.declaration.requirements import unknown_cells_reason
 from app.store import clock
 from app.store.queries import challenges, gold, label_rules
 from app.store.session import WriteSession
@@ -84,7 +86,8 @@ def _require_known_labels(session: WriteSession, phase: Phase, version: GoldVers
     positive = version.positive_label
     if positive is not None and positive not in version.classes:
         raise InvalidGold(f"The positive label '{positive}' is not among the classes {version.classes[:10]}.")
-    normalize_recipe(challenges.active_recipe(session, phase).body, label_rules.of_gold(version), stored=True)
+    body = challenges.active_recipe(session, phase).body
+    require_unknown_cells_fit(normalize_recipe(body, label_rules.of_gold(version), stored=True)[1], version)
 
 
 def _remarks(session: WriteSession, phase: Phase, version: GoldVersion) -> list[str]:
@@ -102,6 +105,9 @@ def _remarks(session: WriteSession, phase: Phase, version: GoldVersion) -> list[
         if metrics and not version.accessories.get(kind.field):
             name = kind.name.replace("-", " ").replace("train ", "training ")
             remarks.append(f"{', '.join(metrics)} will be null: this gold has no {name}.")
+    lacking = [call.text for call in recipe.metrics if unknown_cells_reason(call) is not None]
+    if lacking and version.accessories.get(UNKNOWN_CELLS):
+        remarks.append(f"{', '.join(lacking)} will be null: not defined for gold with unknown cells.")
     cost_metrics = [call.text for call in recipe.metrics if call.metric.key == "expected_cost"]
     remarks += _missing_cost_remarks(version, cost_metrics)
     weights = version.accessories.get("class_weights")

@@ -17,6 +17,7 @@ from app.store.queries import board_marks, challenges, gold, label_rules, quota,
 from app.store.session import ReadSession
 from app.store.tables import Challenge, GoldVersion, Phase
 
+UNKNOWN_CELLS = "unknown_cells"
 PARTITION_FIELDS = ("folds", "groups")
 
 
@@ -109,7 +110,8 @@ def _phase_bound(
         return PhaseInferenceBound(phase.slug, None, inference_bound.compute_inference_bound(recipe, rules))
     sizes = _gold_sizes(version, organizer=organizer)
     split = "public" if version.has_splits else "all"
-    bound = inference_bound.compute_inference_bound(recipe, rules, sizes, weighted=bool(version.weighted))
+    free_divisors = bool(version.weighted) or bool(version.accessories.get(UNKNOWN_CELLS))
+    bound = inference_bound.compute_inference_bound(recipe, rules, sizes, weighted=free_divisors)
     return PhaseInferenceBound(phase.slug, split, bound)
 
 

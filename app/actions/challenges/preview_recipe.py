@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from app.actions.access import Caller, load_organized_challenge, load_organized_phase
-from app.actions.challenges.change_recipe import normalize_recipe
+from app.actions.challenges.change_recipe import normalize_recipe, require_unknown_cells_fit
 from app.actions.challenges.inference_bounds import PhaseInferenceBound, compute_inference_bounds
 from app.scoring.declaration.recipe import ScoringRecipe
-from app.store.queries import challenges, label_rules
+from app.store.queries import challenges, gold, label_rules
 from app.store.session import ReadSession
 
 
@@ -29,4 +29,6 @@ def preview_recipe(
         phase = load_organized_phase(session, caller, slug, phase_slug, writes=False)
         phases, rules = [phase], label_rules.of_phase(phase)
     recipe = normalize_recipe(body, rules)[1]
+    for phase in phases:
+        require_unknown_cells_fit(recipe, gold.active(session, phase.id))
     return RecipePreview(recipe, compute_inference_bounds(session, phases, organizer=True, recipe=recipe))

@@ -5,6 +5,7 @@ from typing import NamedTuple
 from app.actions.access import Caller, load_visible_challenge, visible_challenges
 from app.actions.challenges.change_recipe import parse_stored_recipe
 from app.actions.submissions.board_scores import describe_selection
+from app.actions.submissions.ladder_board import describe_feedback
 from app.scoring.declaration.recipe import ScoringRecipe
 from app.store.queries import challenge_lists, challenges
 from app.store.session import ReadSession
@@ -23,6 +24,8 @@ class AgreedRecipe(NamedTuple):
     own: Phase | None
     selection: str
     """Which submission of a team counts, in words."""
+    ladder: str | None
+    """What is shown instead of scores while a Ladder limits feedback, in words."""
 
 
 def read_agreed_recipes(session: ReadSession, caller: Caller, slug: str) -> list[AgreedRecipe]:
@@ -40,7 +43,9 @@ def _agreed(stored: Recipe, phases: list[Phase]) -> AgreedRecipe:
     recipe = parse_stored_recipe(phases[0], stored)
     rule = describe_selection(recipe.selection, recipe.selection_max, recipe.tie_breakers)
     own = phases[0] if stored.phase_id is not None else None
-    return AgreedRecipe(recipe, stored.version, phases, own, str(rule["meaning"]))
+    told = describe_feedback(recipe)
+    meaning = None if told is None else str(told["meaning"])
+    return AgreedRecipe(recipe, stored.version, phases, own, str(rule["meaning"]), meaning)
 
 
 class MetricUse(NamedTuple):

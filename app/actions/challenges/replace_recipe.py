@@ -11,7 +11,12 @@ from app.actions.access import (
     load_visible_phase,
 )
 from app.actions.audit.record import record
-from app.actions.challenges.change_recipe import add_recipe, normalize_recipe, require_equivalent
+from app.actions.challenges.change_recipe import (
+    add_recipe,
+    normalize_recipe,
+    require_equivalent,
+    require_unknown_cells_fit,
+)
 from app.actions.scoring_tasks.score_tests_again import score_tests_again
 from app.errors import NotFound, PhaseReleased
 from app.queue import Queue
@@ -112,7 +117,8 @@ def _require_fit(session: ReadSession, body: Mapping[str, Any], phases: Sequence
     """Raise InvalidRecipe if the recipe names labels or metrics that one of these phases or its gold lacks."""
     for phase in phases:
         active = gold.active(session, phase.id)
-        normalize_recipe(body, label_rules.of_phase(phase) if active is None else label_rules.of_gold(active))
+        rules = label_rules.of_phase(phase) if active is None else label_rules.of_gold(active)
+        require_unknown_cells_fit(normalize_recipe(body, rules)[1], active)
 
 
 def _require_unused(session: ReadSession, phases: Sequence[Phase], before: Recipe, after: ScoringRecipe) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from app.actions.submissions.score_visibility import ScoreView
+from app.actions.submissions.ladder_board import BoardView
 from app.actions.uncertainty.board_significance import BoardSignificance
 from app.actions.uncertainty.show_intervals import with_ends
 from app.scoring.standings import Standing
@@ -47,7 +47,7 @@ def board_row(
     }
 
 
-def shown_scores(row: BoardRow, view: ScoreView, *, intervals: bool) -> dict[str, dict[str, Any]]:
+def shown_scores(standing: Standing, row: BoardRow, view: BoardView, *, intervals: bool) -> dict[str, dict[str, Any]]:
     """The scores of a row as this reader sees them, with intervals if the phase shows them."""
-    shown = view.metrics(row.metrics)
-    return with_ends(shown, row.intervals, view.digits) if intervals else shown
+    shown = view.shown_scores(standing, row)
+    return with_ends(shown, row.intervals, view.scores.digits) if intervals else shown

@@ -1,7 +1,7 @@
 """Which submission counts for the caller's team now."""
 
-from app.actions.access import Caller, load_visible_phase
-from app.actions.submissions.board_scores import counting_submissions
+from app.actions.access import Caller, is_organizer, load_visible_phase
+from app.actions.submissions.ladder_board import counting_for_reader
 from app.actions.submissions.read_submissions import SubmissionView, own_team_id, read_submission
 from app.store.session import ReadSession
 
@@ -12,8 +12,10 @@ def read_counting_submission(session: ReadSession, caller: Caller, slug: str, ph
     Raises NotFound, NotRegistered, RegistrationPending and NoTeam.
     """
     phase = load_visible_phase(session, caller, slug, phase_slug)
+    organizer = is_organizer(session, caller, phase.challenge)
+    team = own_team_id(session, caller, phase)
     views = [
         read_submission(session, caller, submission_id)
-        for submission_id in counting_submissions(session, phase.id, [own_team_id(session, caller, phase)])
+        for submission_id in counting_for_reader(session, phase.id, [team], organizer=organizer)
     ]
     return next((view for view in views if view.knows_choice), None)

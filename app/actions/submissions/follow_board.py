@@ -6,6 +6,7 @@ from datetime import datetime
 
 from app.actions import access
 from app.actions.access import Caller
+from app.actions.submissions.ladders import limits_feedback
 from app.actions.submissions.read_leaderboard import BoardAudience, board_audience
 from app.actions.submissions.score_visibility import is_board_visible
 from app.errors import NotFound
@@ -64,6 +65,8 @@ def board_to_follow(session: ReadSession, audience: BoardAudience) -> FollowedBo
         tags = {board_invalidation.ALL_BOARDS, board_invalidation.waiting_tag(phase.id)}
     else:
         tags = _board_tags(session, phase)
+        if limits_feedback(session, phase, organizer=audience.organizer):
+            tags.add(board_invalidation.waiting_tag(phase.id))
     return FollowedBoard(
         phase.slug,
         frozenset(tags),

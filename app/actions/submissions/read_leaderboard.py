@@ -13,8 +13,9 @@ from app.actions.access import Caller
 from app.actions.challenges.change_recipe import parse_stored_recipe
 from app.actions.submissions.board_row import TeamNames, board_row, shown_scores
 from app.actions.submissions.board_scores import board_scores, describe_selection, public_ranks
+from app.actions.submissions.ladder_board import BoardView, board_view
 from app.actions.submissions.pseudonyms import pseudonyms
-from app.actions.submissions.score_visibility import require_visible_board, resolve_split, score_view_for
+from app.actions.submissions.score_visibility import require_visible_board, resolve_split
 from app.actions.uncertainty.board_significance import board_significance
 from app.errors import (
     AssayError,
@@ -26,7 +27,6 @@ from app.errors import (
     NotFound,
     SplitHidden,
 )
-from app.scoring.catalogue.description import describe_call
 from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.declaration.metric_syntax import pluralize
 from app.scoring.declaration.recipe import ScoringRecipe
@@ -178,7 +178,6 @@ def build_cacheable_board(
     audience = _audience_from_key(session, view, slug, phase_slug)
     phase = audience.phase
     marks = {board_invalidation.challenge_tag(phase.challenge_id), board_invalidation.phase_tag(phase.id)}
-    marks.add(board_invalidation.analysis_tag(phase.id))
     if _is_shown_after_close(audience):
         marks.add(board_invalidation.waiting_tag(phase.id))
     seconds = _seconds_until_stale(session, audience)
@@ -187,6 +186,10 @@ def build_cacheable_board(
     except (LeaderboardHidden, SplitHidden, NoGold) as refusal:
         return CacheableBoard(None, None, refusal.with_traceback(None), frozenset(marks), seconds)
     marks.add(board_invalidation.scores_tag(version.id, board["scorer_version"]))
+    if board["ladder"] is not None:  # an output waits for the final status of every earlier submission
+        marks.add(board_invalidation.waiting_tag(phase.id))
+    elif audience.organizer or not {"intervals", "significance"}.isdisjoint(phase.reports):
+        marks.add(board_invalidation.analysis_tag(phase.id))
     return CacheableBoard(board, rows, None, frozenset(marks), seconds, _may_be_incomplete(session, audience))
 
 
@@ -269,6 +272,7 @@ class ResolvedBoard(NamedTuple):
     stored: Recipe
     recipe: ScoringRecipe
     scores: BoardScores
+    view: BoardView
 
 
 def resolve_board(
@@ -288,8 +292,9 @@ def resolve_board(
     recipe = parse_stored_recipe(phase, stored)
     shown_split = resolve_split(phase, version, split, organizer=organizer)
     ranked_by = _ranking_metric(recipe, metric)
+    view = board_view(session, phase, version, stored, ranked_by=ranked_by, organizer=organizer)
     scores = board_scores(session, phase, version, stored, shown_split=shown_split, ranked_by=ranked_by)
-    return ResolvedBoard(version, stored, recipe, scores)
+    return ResolvedBoard(version, stored, recipe, scores, view)
 
 
 def _build_board(
@@ -297,15 +302,14 @@ def _build_board(
 ) -> tuple[dict[str, Any], BoardRows, GoldVersion]:
     """The board without its rows, the rows to load, and the active gold."""
     phase, organizer = audience.phase, audience.organizer
-    version, stored, recipe, scores = resolve_board(session, audience, split=split, metric=metric)
+    version, stored, recipe, scores, view = resolve_board(session, audience, split=split, metric=metric)
     shown_split, ranked_by = scores.shown, scores.ranked_by[0]
     hides_names = phase.anonymous and not organizer
     # Each pseudonym depends on those of all other teams.
     needed = None if page is None or hides_names else page.start + page.limit
-    found = board_entries.entries(session, scores, needed)
+    found = view.entries(session, scores, needed)
     board_standings = standings(found.entries)
     hidden = _pseudonyms(board_standings, phase, own_team=audience.own_team) if hides_names else {}
-    view = score_view_for(recipe, organizer=organizer)
     shown, following = _page_of(board_standings, page, found.total)
     of_teams = None if page is None else {standing.entry.team for standing in shown}
     counts = board_entries.count_entries(session, scores, of_teams)
@@ -313,15 +317,15 @@ def _build_board(
     earlier = public_ranks(session, phase, version, stored, ranked_by=ranked_by) if is_released else {}
     primary = next(call for call in recipe.metrics if call.text == ranked_by)
     team_names = TeamNames(found.names, hidden)
-    allowed = organizer or "significance" in phase.reports
+    allowed = view.ladders is None and (organizer or "significance" in phase.reports)
     significance = board_significance(session, phase, version, scores, found, allowed=allowed)
     rows = BoardRows(
         scores,
         shown,
-        organizer or "intervals" in phase.reports,
+        view.ladders is None and (organizer or "intervals" in phase.reports),
         lambda standing, row: (
             board_row(standing, row, team_names, counts=counts, public_ranks=earlier, significance=significance)
-            | {"scores": shown_scores(row, view, intervals=rows.intervals)}
+            | {"scores": shown_scores(standing, row, view, intervals=rows.intervals)}
         ),
     )
     board = {
@@ -337,7 +341,7 @@ def _build_board(
         "draw_seed": version.draw_seed,
         "significance": significance.to_dict(),
         "as_of": _as_of(session, phase, version, stored),
-        "metrics": [describe_call(call) for call in recipe.metrics],
+        **view.fields,
         "total": found.total,
         "next": following,
     }

@@ -11,7 +11,7 @@ from app.actions.challenges.change_recipe import parse_stored_recipe
 from app.actions.challenges.resolve_times import before_opening
 from app.actions.challenges.upload_gold import stored_file_kind
 from app.actions.scoring_tasks.scoring_request import GoldReference, gold_reference, send_scoring_request
-from app.actions.submissions.read_submissions import read_submission
+from app.actions.submissions.read_submissions import SubmissionView, read_submission
 from app.actions.submissions.score_visibility import resolve_split, score_view_for
 from app.actions.uncertainty.show_intervals import without_intervals
 from app.errors import BadRequest, Conflict, Forbidden, SubmissionNotFinished
@@ -70,12 +70,10 @@ def authorize_report(
 
     Raises NotFound, NoOpenPhase before the phase opens, SubmissionNotFinished without current scores, SplitHidden, and
     Forbidden for parts that the phase does not allow. Also Forbidden for a file that an organizer sent for the team,
-    because the report would reveal its predictions.
+    because the report would reveal its predictions, and while a Ladder limits feedback.
     """
     view = read_submission(session, caller, submission_id)
-    if not view.is_file_visible:
-        detail = "An organizer sent this file on behalf of the team; only organizers may read its report."
-        raise Forbidden(detail, remedy="Read its scores in the submission, or ask the organizers for the report.")
+    _require_reader(view)
     phase = session.get_one(Phase, view.submission.phase_id)
     version = gold.active(session, phase.id)
     if view.submission.status != "finished" or version is None or not view.scored:
@@ -113,6 +111,15 @@ def authorize_report(
             **({"scores": without_intervals(scores)} if scores else {}),
         },
     )
+
+
+def _require_reader(view: SubmissionView) -> None:
+    if not view.is_file_visible:
+        detail = "An organizer sent this file on behalf of the team; only organizers may read its report."
+        raise Forbidden(detail, remedy="Read its scores in the submission, or ask the organizers for the report.")
+    if view.ladder is not None:
+        detail = "While the Ladder limits the feedback of this phase, only organizers may read reports."
+        raise Forbidden(detail, remedy="Read the report after the final release.")
 
 
 def make_report(

@@ -20,8 +20,10 @@ from app.actions.access import (
 )
 from app.actions.audit.record import record
 from app.actions.submissions.admission import has_limits, team_balance
-from app.actions.submissions.board_scores import counting_submissions, describe_selection
+from app.actions.submissions.board_scores import describe_selection
 from app.actions.submissions.check_quota import QuotaBalance
+from app.actions.submissions.ladder_board import counting_for_reader
+from app.actions.submissions.ladder_feedback import LadderFeedback, ladder_feedback
 from app.actions.submissions.released_ranks import NO_RANKS, ReleasedRanks, released_ranks
 from app.actions.submissions.score_visibility import ScoreView, current_split
 from app.actions.submissions.submission_access import (
@@ -115,6 +117,7 @@ class SubmissionView:
     knows_choice: bool  # whether this reader may know which submission of the team counts
     counts: bool | None = None  # whether it is that submission; only in lists
     ranks: ReleasedRanks = NO_RANKS  # after the final release
+    ladder: LadderFeedback | None = None  # while feedback is limited, for everybody but organizers
     rerun: LastRescoring | None = None  # for organizers only
     balance: QuotaBalance | None = None  # of the sender's team, only in the reply to a submission
 
@@ -199,7 +202,8 @@ def read_finished(session: ReadSession, caller: Caller, submission_id: str) -> S
 def _with_counting(session: ReadSession, views: list[SubmissionView]) -> list[SubmissionView]:
     """Submissions of one phase that say whether they count for their teams now."""
     teams = {view.submission.team_id for view in views if view.knows_choice and view.submission.status == "finished"}
-    counting = counting_submissions(session, views[0].submission.phase_id, teams) if teams else set()
+    phase_id, organizer = (views[0].submission.phase_id, views[0].organizer) if views else ("", False)
+    counting = counting_for_reader(session, phase_id, teams, organizer=organizer) if teams else set()
     return [replace(view, counts=view.submission.id in counting) if view.knows_choice else view for view in views]
 
 
@@ -258,24 +262,28 @@ def submission_views(
     """Submissions with the scores that this reader may see; the queue is counted once for all of them."""
     waiting = {each.task.id: each.submission.id for each in submissions_details if each.task and _is_waiting(each)}
     places = queue_places(session, waiting)
+    recipe = submissions_details[0].context.recipe if submissions_details else {}
+    view = ScoreView(organizer=organizer, digits=None if organizer else disclosed_digits(recipe))
+    told = ladder_feedback(session, submissions_details, view)
     return [
-        _submission_view(caller, details, places.get(details.submission.id, NOT_QUEUED), organizer=organizer)
-        for details in submissions_details
+        _submission_view(caller, each, places.get(each.submission.id, NOT_QUEUED), view, told.get(each.submission.id))
+        for each in submissions_details
     ]
 
 
 def _submission_view(
-    caller: Caller, details: SubmissionDetails, place: QueuePlace, *, organizer: bool
+    caller: Caller, details: SubmissionDetails, place: QueuePlace, view: ScoreView, told: LadderFeedback | None
 ) -> SubmissionView:
-    submission, context = details.submission, details.context
-    score_view = ScoreView(organizer=organizer, digits=None if organizer else disclosed_digits(context.recipe))
-    shown = {split: score_view.metrics(metrics) for split, metrics in details.scores.items()}
-    if organizer or "intervals" in context.reports:
-        digits, known = score_view.digits, details.intervals
-        shown = {split: with_intervals(values, known.get(split, {}), digits) for split, values in shown.items()}
+    submission, context, organizer = details.submission, details.context, view.organizer
     split = None
     if context.has_splits is not None:
         split = current_split(has_splits=context.has_splits, released=context.released_at)
+    shown = {each: view.metrics(metrics) for each, metrics in details.scores.items()}
+    if told is not None:
+        shown = {split or "": told.scores}
+    elif organizer or "intervals" in context.reports:
+        known = details.intervals
+        shown = {each: with_intervals(values, known.get(each, {}), view.digits) for each, values in shown.items()}
     allowed = organizer or (can_read(caller) and "scores" in context.reports)
     rule = context.recipe.get("selection", "best")
     # The rules that compare values give away which is greater; a former member must not learn of later submissions.
@@ -297,6 +305,7 @@ def _submission_view(
         scored=bool(details.scores),
         knows_choice=organizer or (own and (allowed or rule == "latest")),
         rerun=_last_rescoring(details) if organizer else None,
+        ladder=told,
         selection=describe_selection(
             rule,
             context.recipe.get("selection_max"),

@@ -12,6 +12,7 @@ from app.scoring.standings import round_significant
 from app.store.tables import GoldVersion, Phase
 
 # The full reason may name classes that the gold lacks, so only organizers see it.
+NO_OUTPUT_REASON = "the Ladder has not told a value of this team yet"
 HIDDEN_REASON = "undefined for these data; the organizers can see the reason"
 PARTICIPANT_STEP = timedelta(milliseconds=100)
 
@@ -45,6 +46,12 @@ class ScoreView:
         if self.organizer:
             return {name: dict(value) for name, value in stored.items()}
         return {name: self._metric(value) for name, value in stored.items()}
+
+    def told(self, metric: str, value: float | None) -> dict[str, dict[str, Any]]:
+        """The output of a Ladder as the only score that this reader sees; None before its first output."""
+        if value is None:
+            return {metric: {"value": None, "reason": NO_OUTPUT_REASON}}
+        return {metric: {"value": round_significant(value, self.digits)}}
 
     def _metric(self, stored: Mapping[str, Any]) -> dict[str, Any]:
         shown: dict[str, Any] = {"value": round_significant(stored["value"], self.digits)}

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app.actions.access import Caller
+from app.actions.submissions.ladders import limits_feedback
 from app.actions.submissions.pseudonyms import pseudonyms
 from app.actions.submissions.read_leaderboard import BoardAudience, ResolvedBoard, board_audience, resolve_board
 from app.actions.submissions.score_visibility import score_view_for
@@ -23,6 +24,7 @@ from app.store.queries import board_analyses, board_entries
 from app.store.session import ReadSession
 from app.store.tables import BoardAnalysis
 
+ENDS = ("low", "high")  # of the interval of a score, which the report `intervals` shows
 RESTS_ON = ("n", "groups", "draws", "notes")
 
 
@@ -42,14 +44,10 @@ def read_significance(
     head, stored = _head(session, audience, board, SIGNIFICANCE, ranked_by, compared=compared)
     result: Mapping[str, Any] = {} if stored is None else stored.result
     teams = _Rows(session, audience, stored, board)
-    known = board_analyses.intervals_of(session, list(teams.places), board.scores.provenance)
-    ends = {key: known.get(key, {}).get(board.scores.shown, {}).get(ranked_by, {}) for key in teams.places}
-    shows_ends = audience.organizer or "intervals" in audience.phase.reports
-    rows = [
-        teams.row(row) | {end: ends[row["key"]].get(end) if shows_ends else None for end in ("low", "high")}
-        for row in sorted(result.get("rows", []), key=_by_rank)
-        if row["key"] in teams.places
-    ]
+    compared_rows = sorted(result.get("rows", []), key=_by_rank)
+    rows = [teams.row(row) for row in compared_rows if row["key"] in teams.places]
+    if not audience.organizer and "intervals" not in audience.phase.reports:
+        rows = [{name: value for name, value in row.items() if name not in ENDS} for row in rows]
     pairs = [teams.renamed(pair) for pair in result.get("pairs", []) if teams.knows(pair)]
     most_entries = max((row["entries"] for row in rows), default=0)
     choice = wording.describe_choice(
@@ -94,6 +92,9 @@ def _require_report(session: ReadSession, caller: Caller, slug: str, phase_slug:
     if not audience.organizer and report not in audience.phase.reports:
         remedy = f"Reports of this phase: {', '.join(audience.phase.reports) or 'none'}."
         raise Forbidden(f"This phase does not show its participants the report '{report}'.", remedy=remedy)
+    if limits_feedback(session, audience.phase, organizer=audience.organizer):
+        detail = "While the Ladder limits the feedback of this phase, only organizers may read comparisons."
+        raise Forbidden(detail, remedy="Read them after the final release.")
     return audience
 
 

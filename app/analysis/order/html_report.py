@@ -71,7 +71,7 @@ def _facts(report: Mapping[str, Any]) -> str:
 
 def _table(report: Mapping[str, Any]) -> Iterator[str]:
     yield '<div class="scroll" tabindex="0" role="region" aria-label="Table, scrolls sideways"><table>'
-    yield "<caption>Best first. Rank sets: not shown to differ at 5 % within a set's overlap.</caption><thead><tr>"
+    yield "<caption>Best first; the first column has the rank sets at 5 %.</caption><thead><tr>"
     for heading in ("ranks", "system", "value", "95 % interval", "rank", "tie group", "first"):
         yield f'<th scope="col">{heading}</th>'
     yield "</tr></thead><tbody>"

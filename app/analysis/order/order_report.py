@@ -12,10 +12,10 @@ from app.analysis.order.conclusion import conclude
 from app.analysis.order.matrix import ResultMatrix, group_codes
 from app.analysis.order.mean_draws import exact_mean, mean_draws
 from app.scoring.numeric.exact_intervals import clopper_pearson
-from app.scoring.uncertainty.board_plan import MAX_LEADERS, plan_board
+from app.scoring.uncertainty.board_plan import MAX_LEADERS, BoardPlan, plan_board
 from app.scoring.uncertainty.bootstrap_interval import Interval, no_interval, percentile_interval
 from app.scoring.uncertainty.pair_tests import McNemarTests, SignFlipTests
-from app.scoring.uncertainty.rank_sets import Board, RankSets, rank_sets
+from app.scoring.uncertainty.rank_sets import Board, RankSets, rank_sets, widening_note
 from app.scoring.uncertainty.seeds import derive_seed, random_source
 from app.scoring.uncertainty.small_samples import Confirm
 
@@ -57,36 +57,45 @@ def order_systems(
         if unused:
             notes.append(f"Instances with a group that the table does not have: {unused:,}.")
     plan = plan_board(len(systems))
-    means = np.array([exact_mean(row) for row in values])
     right = values if matrix.right_or_wrong else None
 
     def sets_by(drawn: _Units) -> tuple[Board, RankSets]:
-        seed = derive_seed(draw_seed, "board", _SPLIT, _METRIC)
-        draws = mean_draws(random_source(seed), drawn.totals, drawn.sizes, plan.draws)
-        confirm: Confirm = (
-            McNemarTests(right > 0)
-            if right is not None and drawn.groups is None
-            else SignFlipTests(drawn.totals, derive_seed(draw_seed, "pair", _SPLIT, _METRIC))
-        )
-        board = Board(
-            means,
-            draws,
-            differing_units(drawn.totals, plan.leaders, means, lower_is_better=lower_is_better),
-            instances=len(ids),
-            groups=drawn.groups,
-            direction="lower" if lower_is_better else "higher",
-            confirm=confirm,
-        )
+        board = _board_of(drawn, values, right, plan, draw_seed, lower_is_better=lower_is_better)
         return board, rank_sets(board)
 
     board, sets = sets_by(units)
     if plan.notes:
         board = replace(board, draws=board.draws[:, : plan.draws])
     intervals = _intervals(board, units, right)
-    extra = {} if groups is None else _widening(sets, sets_by(instances)[1])
-    notes += list(extra.pop("notes", ()))
+    extra: dict[str, Any] = {}
+    if groups is not None:
+        by_instances = sets_by(instances)[1]
+        extra = {"mean_rank_set": sets.mean_width, "mean_rank_set_of_instances": by_instances.mean_width}
+        notes.append(widening_note(sets, by_instances))
     head = {"metric": "accuracy" if right is not None else "mean", "direction": board.direction}
     return head | describe_order(systems, board, sets, intervals, [*plan.notes, *notes]) | extra
+
+
+def _board_of(
+    drawn: _Units, values: Floats, right: Floats | None, plan: BoardPlan, draw_seed: str, *, lower_is_better: bool
+) -> Board:
+    """What rank sets are made from, with these units drawn."""
+    means = np.array([exact_mean(row) for row in values])
+    seed = derive_seed(draw_seed, "board", _SPLIT, _METRIC)
+    confirm: Confirm = (
+        McNemarTests(right > 0)
+        if right is not None and drawn.groups is None
+        else SignFlipTests(drawn.totals, derive_seed(draw_seed, "pair", _SPLIT, _METRIC))
+    )
+    return Board(
+        means,
+        mean_draws(random_source(seed), drawn.totals, drawn.sizes, plan.draws),
+        differing_units(drawn.totals, plan.leaders, means, lower_is_better=lower_is_better),
+        instances=values.shape[1],
+        groups=drawn.groups,
+        direction="lower" if lower_is_better else "higher",
+        confirm=confirm,
+    )
 
 
 def _grouped(values: Floats, ids: Sequence[str], groups: Mapping[str, str]) -> _Units:
@@ -124,21 +133,6 @@ def _intervals(board: Board, units: _Units, right: Floats | None) -> list[Interv
     ]
 
 
-def _widening(sets: RankSets, of_instances: RankSets) -> dict[str, Any]:
-    """How much wider the rank sets are because groups are drawn whole."""
-    widths = [_mean_width(each) for each in (sets, of_instances)]
-    note = (
-        f"A rank set has {widths[0]:.3g} ranks on average with whole groups drawn; with single instances drawn, which "
-        f"would understate the uncertainty, it would have {widths[1]:.3g}."
-    )
-    return {"mean_rank_set": widths[0], "mean_rank_set_of_instances": widths[1], "notes": [note]}
-
-
-def _mean_width(sets: RankSets) -> float:
-    widths = [row.rank_high - row.rank_low + 1 for row in sets.rows if row.rank_low and row.rank_high]
-    return sum(widths) / max(1, len(widths))
-
-
 def describe_order(
     systems: Sequence[str], board: Board, sets: RankSets, intervals: Sequence[Interval], notes: Sequence[str] = ()
 ) -> dict[str, Any]:
@@ -168,7 +162,7 @@ def _describe_row(system: str, value: float, sets: RankSets, row: int, interval:
     ranked = sets.rows[row]
     return {
         "system": system,
-        "value": value,
+        "value": None if np.isnan(value) else value,
         "low": interval.low,
         "high": interval.high,
         "rank": ranked.rank,

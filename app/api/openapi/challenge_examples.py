@@ -37,5 +37,6 @@ RECIPE_CHECK: JSON = {
     "primary": BOARD["primary"],
     "metrics": BOARD["metrics"],
     "selection": BOARD["selection"],
+    "ladder": None,
     "inference": [INFERENCE],
 }

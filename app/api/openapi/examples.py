@@ -68,6 +68,7 @@ INFERENCE: JSON = {
     "lowered_by": [
         "a total quota, or a daily quota and a close after which nothing is taken (late: refuse)",
         "a board that is shown only after the close, or never, because a board ranks at full precision",
+        "a Ladder, which tells a team only of improvements by more than a step",
         "fewer metrics",
         "registration by approval or invitation",
         "a private split, which reveals nothing before the final release",

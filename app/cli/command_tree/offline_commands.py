@@ -10,6 +10,12 @@ COMMANDS: tuple[CommandDeclaration | GroupDeclaration, ...] = (
         "assay score --gold gold.jsonl --predictions mine.json --metric f1_macro",
     ),
     CommandDeclaration(
+        "compare",
+        "compare.compare",
+        "Compare two systems: the difference of their scores, its interval, and whether it could be chance.",
+        "assay compare --gold gold.jsonl --predictions mine.json --predictions theirs.json --metric f1_macro",
+    ),
+    CommandDeclaration(
         "what-if",
         "what_if.what_if",
         "Show what changed predictions would cost or gain, or the scores at another share of positive instances.",
@@ -18,7 +24,7 @@ COMMANDS: tuple[CommandDeclaration | GroupDeclaration, ...] = (
     CommandDeclaration(
         "order",
         "order.order",
-        "Say how sure an order is: intervals, rank sets and tie groups of the systems in a table of results.",
+        "Say how sure an order is: intervals, rank sets and tie groups of the systems in a table or folder of results.",
         "assay order results.csv --html report.html",
     ),
     CommandDeclaration(

@@ -250,6 +250,12 @@ COMMANDS: tuple[CommandDeclaration | GroupDeclaration, ...] = (
                 "assay phase release digits --phase final --yes",
             ),
             CommandDeclaration(
+                "ladder",
+                "phase.show_ladder",
+                "Show the feedback that the Ladder of a phase has given to each team, and what it guarantees.",
+                "assay phase ladder digits --phase main",
+            ),
+            CommandDeclaration(
                 "list",
                 "phase.list_phases",
                 "List the phases of a challenge with windows, quotas and states.",

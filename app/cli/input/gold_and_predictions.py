@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from app.cli.input import value_parsing
+from app.cli.input.pairs_file import LabelPairs
 from app.cli.options import Task
 from app.cli.terminal.output import EXIT_FAILED, CommandOutput
 from app.cli.terminal.problem_tables import show_problems
@@ -38,23 +39,26 @@ class GoldAndPredictions:
     gold_metadata: Mapping[str, Any]
     void: Sequence[str] = ()
     notes: list[str] = field(default_factory=list)
+    pairs: LabelPairs | None = None
+    """The file of pairs that both sources were written from; None where they are files of the user."""
 
     def score(self, choose: "Choose", options: Mapping[str, str], *, wants_scores: bool) -> "OfflineOutcome":
         """Score the predictions with the metrics that `choose` returns."""
         from app.offline import score_offline
 
         return score_offline(
-            self.gold,
-            self.predictions,
-            choose,
-            task=self.task,
-            classes=self.classes,
-            positive_label=self.positive_label,
-            metadata=self.gold_metadata,
-            void=self.void,
-            wants_scores=wants_scores,
-            options=options,
+            self.gold, self.predictions, choose, wants_scores=wants_scores, options=options, **self.task_settings()
         )
+
+    def task_settings(self) -> dict[str, Any]:
+        """What is known of the task besides the files: settings of `score_offline`."""
+        return {
+            "task": self.task,
+            "classes": self.classes,
+            "positive_label": self.positive_label,
+            "metadata": self.gold_metadata,
+            "void": self.void,
+        }
 
     def check_positive_label(self, outcome: "OfflineOutcome") -> None:
         """Refuse --positive-label if the gold has problems because that is not one of its labels."""
@@ -79,10 +83,11 @@ def read_gold_and_predictions(
     void: Path | None = None,
     gold_metadata: Mapping[str, Path | None] | None = None,
     preset: str | None = None,
+    pairs: LabelPairs | None = None,
 ) -> GoldAndPredictions:
     """Read the gold metadata, and infer the task if it is not given; the two files themselves are read when scored.
 
-    `gold_metadata` maps kinds of gold metadata to their files. Raises Refused, and BadParameter if a positive label is missing.
+    `gold_metadata` maps kinds of gold metadata to their files; `pairs` is what both files were written from. Raises Refused, and BadParameter if a positive label is missing.
     """
     kind, notes = (task, []) if task is not None else value_parsing.infer_task(gold, positive_label, gold_layout)
     class_names = None if classes is None else value_parsing.read_strings(classes)
@@ -101,7 +106,8 @@ def read_gold_and_predictions(
             for name, value in value_parsing.read_gold_metadata(gold_metadata or {}).items()
         },
         () if void is None else value_parsing.read_strings(void),
-        notes,
+        [*(() if pairs is None else pairs.notes), *notes],
+        pairs,
     )
 
 
@@ -135,16 +141,24 @@ def wants_scores(metrics: Sequence[str]) -> bool:
     return bool({SCORES, RANKING} & needs)
 
 
-def report_problems_and_exit(out: CommandOutput, files: GoldAndPredictions, outcome: "OfflineOutcome") -> None:
-    """Report the problems of both files together, and exit with status 1."""
+def _locate_in_own_file(file: str, problem: Mapping[str, Any]) -> dict[str, Any]:
+    return {"file": file, **problem}
+
+
+def report_problems_and_exit(
+    out: CommandOutput, files: GoldAndPredictions, outcome: "OfflineOutcome", *, predictions: str = "predictions"
+) -> None:
+    """Report the problems of both files together, and exit with status 1; `predictions` names the second file."""
     files.check_positive_label(outcome)
     total = Counter[str]()
     problems: list[dict[str, Any]] = []
-    for name, file_problems in (("gold", outcome.gold_problems), ("predictions", outcome.problems)):
-        omitted = _GOLD_DEPENDENT_CODES if name == "predictions" and outcome.gold_problems else frozenset[str]()
+    for name, file_problems in (("gold", outcome.gold_problems), (predictions, outcome.problems)):
+        omitted = _GOLD_DEPENDENT_CODES if name == predictions and outcome.gold_problems else frozenset[str]()
         document = file_problems.to_dict()
         total.update({code: count for code, count in document["total"].items() if code not in omitted})
-        problems += [{"file": name, **problem} for problem in document["problems"] if problem["code"] not in omitted]
+        listed = [problem for problem in document["problems"] if problem["code"] not in omitted]
+        locate = _locate_in_own_file if files.pairs is None else files.pairs.locate
+        problems += [locate(name, problem) for problem in listed]
     stopped = {"total_at_least": True} if outcome.gold_problems.stopped or outcome.problems.stopped else {}
     report = {"valid": False, "total": dict(total), **stopped, "problems": problems}
     if out.as_json:

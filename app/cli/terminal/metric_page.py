@@ -54,6 +54,7 @@ def _facts(entry: Json) -> list[tuple[str, str]]:
         "properties": "; ".join(_PROPERTY_MEANINGS[name] for name, holds in entry["properties"].items() if holds),
         "rounded": f"to {entry['significant_digits']} significant digits" if entry["significant_digits"] else "",
         "single labels": f"its value {entry['granularity']['meaning']}",
+        "interval": entry["interval"]["meaning"] if entry["interval"] else "",
         "source": entry["source"],
     }
     hints: dict[str, list[str]] = {}

@@ -61,6 +61,7 @@ def show_challenge(console: "Console", challenge: Json, *, for_organizers: bool 
         "metrics": ", ".join(_metric_names(recipe)) or None,
         "tie-breakers": ", ".join(map(_metric_name, recipe.get("tie_breakers") or ())) or None,
         "selection": ". ".join(recipe[name] for name in ("selection", "selection_meaning") if recipe.get(name)) or None,
+        "limited feedback": recipe.get("ladder_meaning"),
         **{name: challenge.get(name) for name in ("status", "registration", "visibility", "contact")},
         "archived": f"{format_time(challenge['archived_at'])} UTC" if challenge.get("archived_at") else None,
         "team size": f"at most {challenge['team_size_limit']}" if challenge.get("team_size_limit") else None,
@@ -307,6 +308,9 @@ def _standing_facts(submission: Json) -> Iterator[str]:
         yield "test entry: only organizers see it"
     elif submission.get("unofficial"):
         yield "unofficial: sent after the close, so it has no rank"
+    if told := submission.get("ladder"):
+        waits = "its result is shown once all earlier files of the team have their final status. "
+        yield f"limited feedback: {waits if told['waiting'] else ''}{told['meaning']}"
     ranks = [f"{word} {submission[name]}" for word, name in _RANK_FIELDS.items() if submission.get(name) is not None]
     if ranks:
         yield f"rank: {', '.join(ranks)}"
@@ -353,3 +357,5 @@ def show_board(console: "Console", board: Json, keys: Sequence[str] | None = Non
     show_table(console, columns, title=title, more="--json or --csv")
     if board.get("selection"):
         console.print(clean(board["selection"]["meaning"]), **PLAIN)
+    if board.get("ladder"):
+        console.print(clean(board["ladder"]["meaning"]), **PLAIN)

@@ -38,6 +38,22 @@ def show_phase(console: "Console", phase: Json) -> None:
             console.print(f"{name}: {clean(value)}", **PLAIN)
 
 
+def show_ladder(console: "Console", found: Json) -> None:
+    """Print how many submissions of each team were released, and what the Ladder guarantees."""
+    if found["ladder"] is None:
+        console.print(f"The recipe of the phase {clean(found['phase'])} has no Ladder: scores are shown.", **PLAIN)
+        return
+    rows = found["teams"]
+    columns = [
+        Column("team", [row["team"]["name"] for row in rows], wrap=True),
+        *(Column(name, [row[name] for row in rows], right=True) for name in ("submissions", "releases", "waiting")),
+        Column("best so far", [row["value"] for row in rows], right=True),
+    ]
+    show_table(console, columns)
+    for sentence in (found["ladder"]["meaning"], found["guarantee"]):
+        console.print(clean(sentence), **PLAIN)
+
+
 def show_release(console: "Console", release: Json) -> None:
     """Print both ranks of each team, and the state of the release."""
     rows = release["rows"]

@@ -14,7 +14,8 @@ def show_recipe(console: "Console", recipe: Mapping[str, Any]) -> None:
     """Print the version, the rules and what the scores disclose, one a line."""
     of = f"of the phase {recipe['phase']}" if recipe.get("phase") else "of the challenge"
     console.print(f"recipe {of}, version {clean(recipe.get('version'))}", **PLAIN)
-    for name in ("primary", "metrics", "tie_breakers", "options", "selection_meaning", "decision", "disclosure"):
+    names = ("primary", "metrics", "tie_breakers", "options", "selection_meaning", "decision", "disclosure", "ladder")
+    for name in (*names, "ladder_meaning"):
         value = recipe.get(name)
         if value not in (None, [], {}):
             shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -39,7 +39,17 @@ def _show_changed_predictions(console: "Console", changed: Mapping[str, Any], *,
         if weighted:
             title = f"doubtful predictions of weight {doubtful}, {moved} of it changed to '{label}': "
         title += f"{before} right before, {after} after the change"
+        if changed["expected_accuracy"] is not None:
+            console.print(_describe_cut(changed), **PLAIN)
     _show_comparison(console, changed["metrics"], columns | {"upper bound": "upper"}, title)
+
+
+def _describe_cut(changed: Mapping[str, Any]) -> str:
+    """Where the cut by expected accuracy lies."""
+    accuracy = f"{changed['expected_accuracy']:.6g}"
+    if changed["last_score"] is None:
+        return f"the expected accuracy is below {accuracy} at no score"
+    return f"the most confident score with an expected accuracy below {accuracy} is {changed['last_score']:.6g}"
 
 
 def _show_comparison(

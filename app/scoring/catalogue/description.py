@@ -74,6 +74,7 @@ def _description(metric: Metric, call: MetricCall) -> dict[str, Any]:
         },
         "significant_digits": properties.significant_digits,
         "granularity": {name: getattr(metric.granularity, name) for name in ("name", "meaning", "separating")},
+        "interval": {"kind": metric.interval.kind, "meaning": metric.interval.sentence} if metric.scalar else None,
         "scalar": metric.scalar,
         "acceptable_sets": metric.acceptable,
         "weights": metric.supports_weights,

@@ -1,8 +1,8 @@
-"""Gold metadata: training frequencies, class weights, a hierarchy, costs, folds and groups; one declaration each."""
+"""Gold metadata, one declaration each: training frequencies, class weights, a hierarchy, costs, folds, groups, unknown cells."""
 
 import json
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from app.errors import InvalidContent, InvalidRequest
 from app.gold_metadata import GOLD_METADATA
 from app.scoring.declaration.metric_syntax import pluralize
 from app.scoring.declaration.task import TaskKind, TaskSpec
-from app.scoring.evaluation_input import Grouping
+from app.scoring.evaluation_input import Grouping, Labels
 from app.scoring.hierarchy.hierarchy import Hierarchy
 from app.text.json_pointer import json_pointer
 
@@ -86,6 +86,7 @@ _WEIGHTS_EXAMPLE = _EXAMPLES["class-weights"]
 _COST_MATRIX_EXAMPLE = _EXAMPLES["cost-matrix"]
 _HIERARCHY_EXAMPLE = _EXAMPLES["hierarchy"]
 _PARTITION_EXAMPLE = _EXAMPLES["folds"]
+_UNKNOWN_CELLS_EXAMPLE = _EXAMPLES["unknown-cells"]
 
 
 def _is_number(value: Any) -> bool:
@@ -147,6 +148,20 @@ def _parse_hierarchy(value: Any) -> dict[str, list[str]]:
     return Hierarchy.from_parents(parents).to_json()
 
 
+def _parse_unknown_cells(value: Any) -> dict[str, list[str]]:
+    """The labels of each id that the gold leaves open, each once, in NFC."""
+    cells, faults = {}, []
+    for name, labels in _parse_object(value, "unknown cells", _UNKNOWN_CELLS_EXAMPLE).items():
+        if not isinstance(labels, list) or not labels or not all(isinstance(each, str) and each for each in labels):
+            faults.append(_fault("must be a list of labels", name))
+            continue
+        cells[name] = [unicodedata.normalize("NFC", label) for label in labels]
+        if len(set(cells[name])) < len(labels):
+            faults.append(_fault("lists a label twice", name))
+    _raise_if_faults("unknown cells", faults, _UNKNOWN_CELLS_EXAMPLE)
+    return cells
+
+
 def _partition_kind(field: str, max_parts: int | None = None) -> GoldMetadataKind:
     """Metadata that names a part for each id, with at most `max_parts` distinct names."""
     read = _object_parser(field, _PARTITION_EXAMPLE, _is_part_name, "must be a name: a string or an integer")
@@ -171,6 +186,7 @@ _KINDS = (
     GoldMetadataKind("hierarchy", _HIERARCHY_EXAMPLE, _parse_hierarchy),
     _partition_kind("folds", MAX_FOLDS),
     _partition_kind("groups"),
+    GoldMetadataKind("unknown_cells", _UNKNOWN_CELLS_EXAMPLE, _parse_unknown_cells, is_keyed_by_label=False),
 )
 GOLD_METADATA_KINDS: dict[str, GoldMetadataKind] = {kind.name: kind for kind in _KINDS}
 
@@ -180,10 +196,13 @@ def check_metadata_labels(kind: GoldMetadataKind, value: Any, classes: Sequence[
     if kind.field == "hierarchy":
         _check_hierarchy_nodes(value, classes)
         return
-    if not kind.is_keyed_by_label:
+    if kind.field == "unknown_cells":
+        labels = dict.fromkeys(label for cells in value.values() for label in cells)
+    elif kind.is_keyed_by_label:
+        labels = dict.fromkeys(value)
+    else:
         return
     known = set(classes)
-    labels = dict.fromkeys(value)
     if kind.field == "cost_matrix":
         labels |= dict.fromkeys(label for row in value.values() for label in row)
     unknown = [label for label in labels if label not in known]
@@ -226,6 +245,44 @@ def build_task_spec(
         None if hierarchy is None else Hierarchy.from_parents(hierarchy),
         metadata.get("cost_matrix"),
     )
+
+
+def build_unknown_cells(
+    cells: Mapping[str, Sequence[str]], spec: TaskSpec, ids: Sequence[str], gold: Labels, unscored: Collection[str]
+) -> Labels | None:
+    """The unknown cells of the instances with these ids, as label sets in the order of the ids; None without any.
+
+    `unscored` are further ids of the gold file, whose cells are ignored. Raises InvalidContent for a task of single
+    labels, an id that is not in the gold, a label that is not among the classes, and a cell that the gold knows.
+    """
+    if spec.task != "multilabel":
+        remedy = "Remove the unknown cells: an instance whose only label is unknown is left out as a void instance."
+        raise InvalidContent("Only multi-label gold can have unknown cells.", remedy=remedy)
+    check_metadata_labels(GOLD_METADATA_KINDS["unknown_cells"], cells, spec.classes)
+    row_of = {name: row for row, name in enumerate(ids)}
+    foreign = [name for name in cells if name not in row_of and name not in unscored]
+    if foreign:
+        what = pluralize(len(foreign), "id that is not in the gold", "ids that are not in the gold")
+        raise InvalidContent(
+            f"The unknown cells name {what}: {', '.join(foreign[:5])}.", remedy="Use the ids of the gold file."
+        )
+    code = {name: number for number, name in enumerate(spec.classes)}
+    rows = sorted(
+        (row_of[name], sorted(code[label] for label in labels)) for name, labels in cells.items() if name in row_of
+    )
+    sizes = np.zeros(len(ids), dtype=np.int64)
+    sizes[[row for row, _ in rows]] = [len(codes) for _, codes in rows]
+    codes = np.array([number for _, codes in rows for number in codes], dtype=np.int32)
+    unknown = Labels(codes, np.concatenate([[0], np.cumsum(sizes)]))
+    known = unknown.overlap(gold, len(spec.classes))
+    if known.any():
+        at = int(np.flatnonzero(known)[0])
+        where = f"'{spec.classes[codes[at]]}' of '{ids[unknown.rows[at]]}'"
+        raise InvalidContent(
+            f"The gold gives {where}, so this cell is not unknown ({int(known.sum())} such).",
+            remedy="Remove the label from the gold, or the cell from the unknown cells.",
+        )
+    return unknown if len(codes) else None
 
 
 def build_grouping(parts: Mapping[str, str] | None, noun: str, ids: Sequence[str]) -> Grouping | None:

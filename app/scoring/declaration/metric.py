@@ -23,6 +23,8 @@ HIERARCHY = "hierarchy"
 COST_MATRIX = "cost_matrix"
 ACCEPTABLE_SETS = "acceptable"
 """Not a need: marks gold with sets of acceptable answers, for which few metrics are defined."""
+UNKNOWN_CELLS = "unknown_cells"
+"""Not a need: marks gold with unknown cells, which the metrics with the option of this name leave out."""
 FOLDS = "folds"
 GROUPS = "groups"
 
@@ -160,12 +162,15 @@ class Metric:
     - `source`: paper and section or equation. `peers`: tools that compute the same, with the differences.
     - `granularity`: how many values it can take. `floor`: if all instances weigh the same, a value other than 0 is at
       least 1 / (n·m + 1)^floor in size; 0 means as small as binary64 allows.
+    - `instance_mean`: the mean over instances of a number from 0 to 1 each, unless an option leaves instances out.
     - `scalar`: it is a single number. `acceptable`: it is defined for gold with sets of acceptable answers.
       `supports_weights`: a weight of w counts like w equal instances.
     - `counted`: where a detailed report counts what it is computed from.
     - `compute_draws`: its value in each draw of a resampling, NaN where it is null; raises NoDrawForm under options
       that it has no form for. Without it every draw is evaluated by itself, which is slow.
-    - `interval`: how its 95 % interval is computed.
+    - `interval`: how its confidence interval is computed. `merges_cells`: with one label per instance it is a function
+      of the counts of each class against the rest (TP, FP, FN, TN), so it does not matter for which gold class a wrong
+      label was predicted.
     - `check`: returns what is wrong with a combination of parameters that are each allowed.
     """
 
@@ -189,9 +194,11 @@ class Metric:
     acceptable: bool = False
     supports_weights: bool = True
     floor: int = 0
+    instance_mean: bool = False
     counted: ReportedCounts = ReportedCounts()
     compute_draws: "ComputeDraws | None" = None
     interval: IntervalMethod = BOOTSTRAP
+    merges_cells: bool = False
     symbols: Mapping[str, str] = field(default_factory=dict)
     peers: Mapping[str, str] = field(default_factory=dict)
     equation_of_call: "Callable[[MetricCall], str] | None" = None

@@ -15,6 +15,7 @@ from app.scoring.declaration.metric import (
     PROBABILITIES,
     RANKING,
     SCORES,
+    UNKNOWN_CELLS,
     Metric,
     MetricCall,
     Param,
@@ -255,9 +256,9 @@ def applicable_metrics(task: TaskKind, options: Mapping[str, Any] | None, has: C
 
     `has` are the needs that the data meet. Metrics of probabilities or of the order of labels are left out, because not
     all scores are probabilities and not all lists are ordered. ACCEPTABLE_SETS in `has` means that the gold has sets of
-    acceptable answers.
+    acceptable answers, UNKNOWN_CELLS that it has unknown cells.
     """
-    met_needs = set(has) - {PROBABILITIES, ACCEPTABLE_SETS}
+    met_needs = set(has) - {PROBABILITIES, ACCEPTABLE_SETS, UNKNOWN_CELLS}
     if SCORES not in met_needs:
         met_needs.discard(RANKING)
     return [
@@ -266,6 +267,7 @@ def applicable_metrics(task: TaskKind, options: Mapping[str, Any] | None, has: C
         if metric.scalar
         and task in metric.tasks
         and (metric.acceptable or ACCEPTABLE_SETS not in has)
+        and (UNKNOWN_CELLS in metric.options or UNKNOWN_CELLS not in has)
         and set(metric.needs) <= met_needs
         and not any(task in param.required_for and param.default is None for param in metric.params)
     ]

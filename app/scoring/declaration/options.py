@@ -121,6 +121,19 @@ _DECLARED = (
         ("the file is refused", "it counts as an instance without predicted labels, which lowers recall"),
     ),
     Option(
+        "unknown_cells",
+        ("reject", "skip"),
+        "reject",
+        "How a cell counts, an instance with a label, of which the gold does not say whether the label applies.",
+        (
+            "gold with unknown cells is refused",
+            (
+                "unknown cells are left out of every count: sums run over the known cells, a prediction there counts "
+                "neither for nor against, and labels and instances without a known cell enter no mean"
+            ),
+        ),
+    ),
+    Option(
         "score_direction",
         ("higher", "lower"),
         "higher",

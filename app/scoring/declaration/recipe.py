@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from app.errors import InvalidMetric, InvalidRecipe
 from app.scoring.declaration.decision_rules import DECISION_RULES
+from app.scoring.declaration.ladder_rule import LadderRule, parse_ladder
 from app.scoring.declaration.metric import MetricCall
 from app.scoring.declaration.metric_parser import check_label_parameters, parse_metric, parse_shared_options
 from app.scoring.declaration.metric_syntax import pluralize
@@ -27,6 +28,7 @@ _RECIPE_FIELDS = (
     "selection_max",
     "decision",
     "disclosure",
+    "ladder",
 )
 
 
@@ -37,7 +39,7 @@ class ScoringRecipe:
     `metrics` are all metrics to compute: the `listed` ones, preceded by the primary and followed by the tie-breakers
     where these are not listed. `primary` and `tie_breakers` are canonical strings. `digits` is the number of
     significant digits that participants see, None for full precision. `selection_max` is how many submissions a team may
-    select, None without limit.
+    select, None without limit. `ladder` limits what participants learn while a phase is open; None for plain scores.
     """
 
     primary: str
@@ -49,6 +51,7 @@ class ScoringRecipe:
     decision: Mapping[str, Any] | None = None
     digits: int | None = DEFAULT_DIGITS
     listed: tuple[MetricCall, ...] = ()
+    ladder: LadderRule | None = None
 
     def call(self, text: str) -> MetricCall | None:
         """The computed metric with this canonical string, or None."""
@@ -91,6 +94,7 @@ def parse_recipe(
     selection_max = _parse_selection_max(body.get("selection_max"), selection, faults)
     decision = _parse_decision(body.get("decision"), spec_task, faults)
     digits = _parse_digits(body.get("disclosure", {}), faults)
+    ladder = parse_ladder(body.get("ladder"), selection, primary, faults.add)
     if faults or primary is None:
         raise InvalidRecipe(f"The recipe has {pluralize(len(faults), 'fault')}.", errors=list(faults))
     return ScoringRecipe(
@@ -103,6 +107,7 @@ def parse_recipe(
         decision=decision,
         digits=digits,
         listed=tuple(listed),
+        ladder=ladder,
     )
 
 

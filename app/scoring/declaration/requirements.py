@@ -1,5 +1,8 @@
 """The inputs that a metric may need: what each need means, and the reason given if the data do not meet it."""
 
+from collections.abc import Iterable
+
+from app.errors import InvalidContent
 from app.scoring.declaration.metric import (
     COST_MATRIX,
     FOLDS,
@@ -10,7 +13,9 @@ from app.scoring.declaration.metric import (
     RANKING,
     SCORES,
     TRAIN_FREQUENCIES,
+    UNKNOWN_CELLS,
     Metric,
+    MetricCall,
 )
 from app.scoring.declaration.task import TaskSpec
 from app.scoring.evaluation_input import EvaluationInput
@@ -37,6 +42,10 @@ _UNMET_REASONS = {
 }
 
 
+UNKNOWN_CELLS_REMEDY = "Set the option unknown_cells=skip, which leaves these cells out of every count, or give gold without unknown cells."
+_NEEDS_OPTION = "the gold has unknown cells, and unknown_cells=reject does not leave them out"
+
+
 PUBLIC_UNMET_REASONS = frozenset(_UNMET_REASONS.values())
 """Reasons that do not depend on any gold label, so participants may read them."""
 
@@ -61,6 +70,23 @@ def needs_met_by(case: EvaluationInput) -> frozenset[str]:
     """The needs that an evaluation input meets."""
     scores, folds, groups = (part is not None for part in (case.scores, case.folds, case.groups))
     return needs_met(case.spec, scores=scores, folds=folds, groups=groups)
+
+
+def unknown_cells_reason(call: MetricCall) -> str | None:
+    """Why a metric has no value for gold with unknown cells; None if it leaves them out."""
+    if UNKNOWN_CELLS not in call.metric.options:
+        return f"{call.metric.key} is not defined for gold with unknown cells"
+    return _NEEDS_OPTION if call.options[UNKNOWN_CELLS] == "reject" else None
+
+
+def require_unknown_cells_option(calls: Iterable[MetricCall]) -> None:
+    """Raise InvalidContent if one of these metrics could leave out unknown cells and does not say that it should."""
+    for call in calls:
+        if unknown_cells_reason(call) == _NEEDS_OPTION:
+            raise InvalidContent(
+                f"The gold has unknown cells, and {call.text} has the option unknown_cells=reject.",
+                remedy=UNKNOWN_CELLS_REMEDY,
+            )
 
 
 def unmet_need_reason(metric: Metric, has: frozenset[str]) -> str | None:

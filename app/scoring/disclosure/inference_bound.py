@@ -8,7 +8,7 @@ entirely right reveals everything. The bound does not depend on any gold label.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
@@ -23,6 +23,7 @@ from app.scoring.declaration.distinct_value_bounds import (
 from app.scoring.declaration.metric import MetricCall
 from app.scoring.declaration.recipe import ScoringRecipe
 from app.scoring.disclosure.comparison_bits import UNCERTAINTY_REPORTS, uncertainty_bits
+from app.scoring.uncertainty.ladder import count_told_values, output_bits
 
 BoardVisibility = Literal["public", "hidden", "after_close"]
 MIN_RIVALS = 100
@@ -69,8 +70,9 @@ class InferenceBound:
     """The bound for one team in one phase; `sizes` are those of the gold whose scores are shown, if known.
 
     Bits are infinite if nothing bounds them. `per_submission` is what one more submission can reveal. `once` is what
-    the board reveals, with its intervals and comparisons, when it is shown after the close; `choice` is the part of it that comes from which files represent
-    a team that was shown no values. `total` is what all submissions of a team can reveal.
+    the board reveals, with its intervals and comparisons, when it is shown after the close; `choice` is the part of it
+    that comes from which files represent a team that was shown no values. `total` is what all submissions of a team can
+    reveal. `without_ladder` is the bound of the same rules without the Ladder that limits feedback; None without one.
     """
 
     digits: int | None
@@ -83,6 +85,7 @@ class InferenceBound:
     choice: float
     once: float
     total: float
+    without_ladder: "InferenceBound | None" = None
 
     @property
     def labels(self) -> int | None:
@@ -96,6 +99,8 @@ class InferenceBound:
     @property
     def separating(self) -> tuple[MetricBound, ...]:
         """The metrics whose value may differ for every labelling, so that only its digits bound what it reveals."""
+        if self.without_ladder is not None:
+            return ()
         return tuple(
             metric
             for metric in self.metrics
@@ -123,8 +128,10 @@ def compute_inference_bound(
 ) -> InferenceBound:
     """The bound for a team under these rules; without `sizes`, the bound that follows from the digits alone.
 
-    `weighted`: instances of the gold have weights, so every sum of weights may identify its labels.
+    `weighted`: instances of the gold have weights or unknown cells, so every sum may identify its labels.
     """
+    if recipe.ladder is not None:
+        return _ladder_bound(recipe, rules, sizes, weighted=weighted)
     gold_bits = math.inf if sizes is None else sizes.bits
     metrics = tuple(_metric_bound(call, recipe.digits, rules, sizes, weighted=weighted) for call in recipe.metrics)
     shown_reports = [name for name in DETAILED_REPORTS if name in rules.reports]
@@ -162,6 +169,38 @@ def _uncertainty_bits(recipe: ScoringRecipe, rules: DisclosureRules, gold_bits: 
     shown = [name for name in UNCERTAINTY_REPORTS if name in rules.reports]
     of_number = partial(digit_bits, recipe.digits)
     return {name: min(gold_bits, uncertainty_bits(name, recipe, rules.rivals, of_number)) for name in shown}
+
+
+def _ladder_bound(
+    recipe: ScoringRecipe, rules: DisclosureRules, sizes: GoldSize | None, *, weighted: bool
+) -> InferenceBound:
+    """The bound where a Ladder tells outputs instead of scores: of the primary metric alone, and no reports.
+
+    All outputs of a team together are one of the sequences that the Ladder can tell. Its outputs have few values, so
+    the board, which ranks by them, reveals nothing more.
+    """
+    plain = compute_inference_bound(replace(recipe, ladder=None), rules, sizes, weighted=weighted)
+    call, rule = recipe.call(recipe.primary), recipe.ladder
+    assert call is not None
+    assert rule is not None
+    gold_bits = math.inf if sizes is None else sizes.bits
+    told = count_told_values(rule, call.metric.range, None if sizes is None else sizes.instances)
+    exact = next(metric.ranked for metric in plain.metrics if metric.call.text == call.text)
+    bits = min(exact, BINARY64_BITS if math.isinf(told) else math.log2(told + 1))
+    answered = math.inf if rules.submissions is None else rules.submissions
+    together = min(plain.total, output_bits(told, answered), answered * bits)
+    is_answered = rules.board == "public" or "scores" in rules.reports
+    once = together if rules.board == "after_close" and not is_answered else 0.0
+    return replace(
+        plain,
+        metrics=(MetricBound(call, bits, bits),),
+        reports={},
+        per_submission=min(gold_bits, bits) if is_answered else 0.0,
+        choice=0.0,
+        once=min(gold_bits, once),
+        total=min(gold_bits, together) if is_answered or once else 0.0,
+        without_ladder=plain,
+    )
 
 
 def digit_bits(digits: int | None, span: tuple[float, float], least: float = 0.0) -> float:

@@ -22,7 +22,14 @@ def describe_inference_bound(bound: InferenceBound) -> str:
         return "Participants are shown nothing that depends on the gold labels."
     phases = [OTHER_PHASES] if bound.rules.phases > 1 else []
     return " ".join(
-        [*_describe_sources(bound), _describe_total(bound), _describe_further_teams(bound), *phases, NOT_AN_ATTACK]
+        [
+            *_describe_sources(bound),
+            _describe_total(bound),
+            *_describe_ladder(bound),
+            _describe_further_teams(bound),
+            *phases,
+            NOT_AN_ATTACK,
+        ]
     )
 
 
@@ -30,7 +37,9 @@ def _describe_sources(bound: InferenceBound) -> Iterator[str]:
     if bound.per_submission:
         bits = _format_bits(bound.per_submission)
         yield f"One submission reveals at most {bits} about the gold to a team{_describe_parts(bound)}."
-    if bound.once:
+    if bound.once and bound.without_ladder is not None:
+        yield f"The outputs of the Ladder reveal at most {_format_bits(bound.once)}, after the close."
+    elif bound.once:
         choice = ", because it shows which of the team's files represents it" if bound.choice else ""
         yield f"The board reveals at most {_format_bits(bound.once)} once, after the close{choice}."
 
@@ -38,6 +47,8 @@ def _describe_sources(bound: InferenceBound) -> Iterator[str]:
 def _describe_parts(bound: InferenceBound) -> str:
     """The sources of the bits of a submission; on a public board, values count at full precision."""
     public, parts = bound.rules.board == "public", []
+    if bound.without_ladder is not None:
+        return f" (the output of the Ladder for {bound.metrics[0].call.text})"
     if bound.shows_values:
         values = ", ".join(
             f"{one.call.text} {_format_number(one.ranked if public else one.shown)}" for one in bound.metrics
@@ -71,6 +82,18 @@ def _describe_total(bound: InferenceBound) -> str:
     return f"With {submissions} a team can learn at most {bound.labels} of {total} {noun}{each}."
 
 
+def _describe_ladder(bound: InferenceBound) -> Iterator[str]:
+    """What the Ladder changes."""
+    plain = bound.without_ladder
+    if plain is None or bound.sizes is None or bound.is_unbounded:
+        return
+    noun = "decisions" if bound.sizes.multilabel else "labels"
+    yield (
+        f"All outputs of the Ladder together hold at most {_format_bits(bound.total)}; without it, scores would reveal "
+        f"up to {plain.labels} of {bound.sizes.labels} {noun}."
+    )
+
+
 def _describe_further_teams(bound: InferenceBound) -> str:
     if bound.rules.closed_teams:
         return "Each further team that the organizers admit can learn as much again."
@@ -91,7 +114,7 @@ def inference_warning(bound: InferenceBound) -> str | None:
     if not (bound.separating and shown and (unknown or bound.is_unbounded)):
         return None
     names = ", ".join(one.call.text for one in bound.separating)
-    why = ", because its instances have weights" if bound.weighted else ""
+    why = ", because its instances have weights or unknown cells" if bound.weighted else ""
     return (
         f"shows {names}, whose value may differ for every labelling of the gold{why}: {' '.join(_describe_sources(bound))} "
         f"{_describe_total(bound)}"
@@ -106,10 +129,7 @@ def _reductions(bound: InferenceBound) -> Iterator[str]:
         yield f"no {' or '.join(bound.reports)} report for participants"
     if bound.separating and not bound.weighted:
         yield f"count-based metrics instead of {', '.join(one.call.text for one in bound.separating)}"
-    if rules.board == "public":
-        yield "a board that is shown only after the close, or never, because a board ranks at full precision"
-    elif bound.digits is None or bound.digits > 1:
-        yield "fewer digits"
+    yield from _coarser_answers(bound)
     if len(bound.metrics) > 1:
         yield "fewer metrics"
     if rules.submissions is not None:
@@ -117,6 +137,19 @@ def _reductions(bound: InferenceBound) -> Iterator[str]:
     if not rules.closed_teams:
         yield "registration by approval or invitation"
     yield "a private split, which reveals nothing before the final release"
+
+
+def _coarser_answers(bound: InferenceBound) -> Iterator[str]:
+    """What would make each answer coarser."""
+    rules, has_ladder = bound.rules, bound.without_ladder is not None
+    if has_ladder:
+        yield "a larger step of the Ladder"
+    elif rules.board == "public":
+        yield "a board that is shown only after the close, or never, because a board ranks at full precision"
+    elif bound.digits is None or bound.digits > 1:
+        yield "fewer digits"
+    if not has_ladder and bound.shows_values:
+        yield "a Ladder, which tells a team only of improvements by more than a step"
 
 
 def _format_bits(bits: float) -> str:

@@ -4,7 +4,7 @@ import math
 import re
 from fractions import Fraction
 
-from app.scoring.declaration.metric import Metric, MetricCall
+from app.scoring.declaration.metric import UNKNOWN_CELLS, Metric, MetricCall
 from app.scoring.declaration.options import OPTIONS, split_labels
 from app.scoring.metrics.equation_symbols import GREEK, symbols
 from app.scoring.numeric.exact import to_fraction
@@ -13,14 +13,20 @@ _PARAM = re.compile(r"([_^]?)\\param\{(\w+)\}")
 _NUMBER = re.compile(r"(-?[0-9.]+)(?:e(-?[0-9]+))?")
 _UNINDEXED_COUNT = re.compile(r"(\\mathrm\{(?:TP|FP|FN|TN)\})(?!_)")
 _WEIGHTED_SUM = re.compile(r"\\sum_\{([jk])\}(?= ?[a-z]_)")
-_ALL_LABELS_OPTIONS = {"label_set": "declared", "absent_gold": "include", "exclude_labels": ""}
+_ALL_LABELS_OPTIONS = {
+    "label_set": "declared",
+    "absent_gold": "include",
+    "exclude_labels": "",
+    UNKNOWN_CELLS: "reject",
+}
 _EMPTY_CLASS_MEANINGS = {
     "number of declared labels": "number of labels: the declared ones and 'no label' for the empty set",
     "gold label set of instance i": "gold label set of instance i; 'no label' alone if it is empty",
     "predicted label set of instance i": "predicted label set of instance i; 'no label' alone if it is empty",
 }
 """Meanings that change where the empty set is a class of its own."""
-_SKIP_OPTIONS = ("both_empty", "one_empty", "degenerate_instance")
+_SKIP_OPTIONS = ("both_empty", "one_empty", "degenerate_instance", UNKNOWN_CELLS)
+_COUNT = re.compile(r"\\mathrm\{(TP|FP|FN|TN)\}")
 
 
 def symbols_of_metric(metric: Metric) -> dict[str, str]:
@@ -69,6 +75,7 @@ def equation_of(call: MetricCall) -> str:
     latex = _narrow_sums(latex, call)
     if "label" in call.params:
         latex = _UNINDEXED_COUNT.sub(r"\1_{L}", latex)
+    latex = _state_known_cells(latex, call)
     replacement = None if call.metric.states_zero_division else zero_division_replacement(call)
     if replacement is not None:
         latex += rf",\quad \tfrac{{0}}{{0}}:={replacement}"
@@ -103,6 +110,21 @@ def _narrow_sums(latex: str, call: MetricCall) -> str:
     if any(settings.get(name) == "skip" for name in _SKIP_OPTIONS) or (skips and "both_empty" not in settings):
         latex = latex.replace(r"\frac{1}{n}\sum_{i=1}^{n}", r"\frac{1}{|I|}\sum_{i\in I}")
     return latex
+
+
+def _state_known_cells(latex: str, call: MetricCall) -> str:
+    """The equation with the known cells Ω that it counts, where the call leaves out unknown ones."""
+    if UNKNOWN_CELLS not in call.metric.options or call.options[UNKNOWN_CELLS] != "skip":
+        return latex
+    latex = latex.replace(r"\frac{1}{n\,m}", r"\frac{1}{|\Omega|}")
+    counts = [name for name in ("TP", "FP", "FN", "TN") if name in _COUNT.findall(latex)]
+    sets = [] if r"\bar{P}" in latex else [sign for sign in ("P_{i}", "Y_{i}") if sign in latex]
+    if counts:
+        names = ",".join(rf"\mathrm{{{name}}}" for name in counts)
+        return rf"{latex},\quad {names}\text{{ count }}(i,j)\in\Omega"
+    if sets:
+        return rf"{latex},\quad {','.join(sets)}\subseteq\{{j: (i,j)\in\Omega\}}"
+    return rf"{latex},\quad (i,j)\in\Omega"
 
 
 def convention_sentences(call: MetricCall) -> list[str]:

@@ -59,6 +59,7 @@ _USUAL_MEANINGS = tuple(
         ("p_e", "p_e", "agreement expected by chance"),
         ("κ", "κ", "agreement beyond chance"),
         ("w_k", "w_k", "weight of class k"),
+        ("Ω", "Ω", "the (instance, label) cells whose gold is known"),
         ("L_([PR])", "L_{}", "the labels that enter the average of {}"),
         ("P_i|R_i", "P_i, R_i", "precision and recall of instance i", r"\bar{P}"),
         ("P_j|R_j", "P_j, R_j", "precision and recall of class j", r"\bar{P}"),

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import ParamSpec
 
-from app.scoring.declaration.metric import LABELS, Example, Metric, Param, Properties, register
+from app.scoring.declaration.metric import LABELS, UNKNOWN_CELLS, Example, Metric, Param, Properties, register
 from app.scoring.declaration.task import TaskKind
 
 _Arguments = ParamSpec("_Arguments")
@@ -24,6 +24,8 @@ UNBOUNDED_RANGE = (0.0, math.inf)
 SINGLE_LABEL_OPTIONS = ("unknown_label", "missing")
 LABEL_SET_OPTIONS = (*SINGLE_LABEL_OPTIONS, "duplicates", "empty_label")
 """The options that decide which labels an instance has."""
+KNOWN_CELL_OPTIONS = (*LABEL_SET_OPTIONS, UNKNOWN_CELLS)
+"""The same for metrics that can leave out the cells that the gold does not know."""
 SCORE_DIRECTION_OPTION = "score_direction"
 EXCLUDE_LABELS_OPTION = "exclude_labels"
 
@@ -75,7 +77,7 @@ declare_label_set_metric = partial(
     needs=(LABELS,),
     range=UNIT_RANGE,
     params=(),
-    options=LABEL_SET_OPTIONS,
+    options=KNOWN_CELL_OPTIONS,
     properties=SYMMETRIC,
 )
 """For metrics of hard labels, a set of labels per instance."""

@@ -52,6 +52,7 @@ def _build_label_sets(case: EvaluationInput, options: Options) -> Any:
     """
     if case.spec.task != "multilabel":
         return None
+    case = case.over_known_cells()
     keys = [f"label_{size}_{side}" for size in ("cardinality", "density") for side in ("gold", "predicted")]
     values = {key: result.value for key, result in _metric_results(case, options, keys).items()}
     empty = {"gold": _count_empty_sets(case, case.gold), "predicted": _count_empty_sets(case, case.predicted)}

@@ -12,7 +12,7 @@ from app.scoring.evaluation_input import EvaluationInput
 from app.scoring.metrics.labels.base_measures import BASE_MEASURES, BaseMeasure
 from app.scoring.metrics.labels.more_base_measures import DERIVED_MEASURES
 from app.scoring.numeric.unscaled_counts import scale_weighted_counts
-from app.scoring.tally import ConfusionCounts, EvaluationContext
+from app.scoring.tally import ConfusionCounts, EvaluationContext, Mask
 
 _BASE_MEASURES = tuple(base for base in (*BASE_MEASURES, *DERIVED_MEASURES) if not base.takes_beta)
 
@@ -34,7 +34,7 @@ def per_class_report(
     """For each declared label tp, fp, fn, tn, support, predicted and the base measures.
 
     A measure that is 0/0 follows zero_division. Under `skip` and `error` it is None, and so is a measure without a
-    worst value.
+    worst value, and every measure of a label without a known gold cell.
     """
     if case.acceptable:
         return {}  # with several acceptable answers, an instance belongs to no single class
@@ -45,19 +45,21 @@ def per_class_report(
         name: getattr(counts, name).tolist() for name in ("tp", "fp", "fn", "tn", "support", "predicted")
     }
     for base in _BASE_MEASURES:
-        columns[base.key] = _measure_column(base, counts, options["zero_division"])
+        columns[base.key] = _measure_column(base, counts, options["zero_division"], tally.unseen)
     return {
         name: scale_weighted_counts(dict(zip(columns, row, strict=True)), case.weight_unit)
         for name, row in zip(tally.names, zip(*columns.values(), strict=True), strict=True)
     }
 
 
-def _measure_column(base: BaseMeasure, counts: ConfusionCounts, rule: str) -> list[float | None]:
+def _measure_column(base: BaseMeasure, counts: ConfusionCounts, rule: str, unseen: Mask | None) -> list[float | None]:
     ratio = base.ratio()
     numerator, denominator = ratio.parts(counts.columns)
     worst = base.range[0] if base.direction == "higher" else base.range[1]
     replacement = {"worst": worst, "0": 0.0, "1": 1.0}.get(rule) if base.replaceable else None
     values: list[float | None] = [replacement] * len(numerator)
+    if unseen is not None:
+        values = [None if hidden else value for value, hidden in zip(values, unseen.tolist(), strict=True)]
     defined = np.flatnonzero(denominator != 0)
     exact = ratio.values(numerator[defined], denominator[defined]).tolist()
     for position, value in zip(defined.tolist(), exact, strict=True):

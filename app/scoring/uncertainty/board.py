@@ -5,7 +5,7 @@ The weights follow from the draw seed, the split and the metric alone: a row tha
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -21,7 +21,8 @@ from app.scoring.uncertainty.board_tests import BoardTests
 from app.scoring.uncertainty.draw_values import draw_values
 from app.scoring.uncertainty.draws import unit_draws
 from app.scoring.uncertainty.intervals import has_rare_classes
-from app.scoring.uncertainty.rank_sets import Board, RankSets, rank_sets
+from app.scoring.uncertainty.paired import scored_ids
+from app.scoring.uncertainty.rank_sets import Board, RankSets, rank_sets, widening_note
 from app.scoring.uncertainty.resampling import group_places, in_order_of, prediction_codes
 from app.scoring.uncertainty.seeds import RandomSource, derive_seed, random_source
 from app.scoring.uncertainty.small_samples import Confirm
@@ -56,6 +57,7 @@ class BoardUncertainty:
     values: tuple[float | None, ...]
     instances: int
     groups: int | None
+    board: Board | None = None
     sets: RankSets | None = None
     differences: tuple["Difference", ...] = ()
     reason: str | None = None
@@ -128,10 +130,16 @@ def board_uncertainty(
         return BoardUncertainty(**facts, reason=reason)
     plan = draw_plan(len(cases), facts["instances"])
     draws = board_draws(cases, [call], derive_seed(draw_seed, "board", split, call.text), plan.draws)[call.text]
-    tester = BoardTests(cases, sorted(ids), call, draw_seed=draw_seed, split=split)
-    sets = rank_sets(board_of(cases, call, values, draws, tester.test))
+    tester = BoardTests(cases, scored_ids(entries[0].case, ids), call, draw_seed=draw_seed, split=split)
+    board = board_of(cases, call, values, draws, tester.test)
+    sets = rank_sets(board)
     differences = _differences(facts["keys"], values, draws, sets)
-    return BoardUncertainty(**facts, sets=sets, differences=tuple(differences), notes=plan.notes)
+    notes = list(plan.notes)
+    if facts["groups"] is not None:
+        single = [BoardCase(entry.key, replace(entry.case, groups=None)) for entry in entries]
+        of_instances = board_uncertainty(single, ids, call, draw_seed=draw_seed, split=split).sets
+        notes += [] if of_instances is None else [widening_note(sets, of_instances)]
+    return BoardUncertainty(**facts, board=board, sets=sets, differences=tuple(differences), notes=tuple(notes))
 
 
 def aligned_cases(entries: Sequence[BoardCase], ids: Sequence[str]) -> list[EvaluationInput]:

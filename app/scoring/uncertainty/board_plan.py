@@ -25,9 +25,10 @@ def plan_board(rows: int, wanted: int = WANTED_DRAWS) -> BoardPlan:
         return BoardPlan(wanted, rows, ())
     least = min(LEAST_DRAWS, wanted)
     draws = max(least, BUDGET // pairs)
-    notes = (
-        f"There are {pairs:,} pairs of rows: {draws:,} draws are made instead of {wanted:,}, to limit the computation.",
-    )
+    notes: tuple[str, ...] = ()
+    if draws < wanted:
+        fewer = f"{draws:,} draws are made instead of {wanted:,}, to limit the computation."
+        notes = (f"There are {pairs:,} pairs of rows: {fewer}",)
     if pairs * draws <= BUDGET:
         return BoardPlan(draws, rows, notes)
     limit = (

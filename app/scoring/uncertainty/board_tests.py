@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -9,19 +10,22 @@ from app.scoring.declaration.metric import MetricCall
 from app.scoring.evaluation_input import EvaluationInput
 from app.scoring.tally import EvaluationContext
 from app.scoring.uncertainty.exchange import Pair as SystemPair
-from app.scoring.uncertainty.pair_tests import McNemarTests
-from app.scoring.uncertainty.paired import derive_parts
+from app.scoring.uncertainty.pair_tests import McNemarTests, SignFlipTests
+from app.scoring.uncertainty.paired import derive_parts, seen_content
 from app.scoring.uncertainty.randomization import MAX_ENUMERATED_UNITS, ROUNDS, Randomization, RandomizationTest
 from app.scoring.uncertainty.rank_scores import seen_by
-from app.scoring.uncertainty.resampling import Content
-from app.scoring.uncertainty.seeds import random_source
-from app.scoring.uncertainty.small_samples import Pair, PairTest, holm, holm_levels
+from app.scoring.uncertainty.resampling import group_places
+from app.scoring.uncertainty.seeds import derive_seed, random_source
+from app.scoring.uncertainty.small_samples import Confirm, Pair, PairTest, holm, holm_levels
 
 ACCURACY_KEYS = frozenset({"accuracy", "error_rate"})
 MAX_ROUNDS = 1_000_000
 """Rounds of one pair."""
 MAX_ROW_ROUNDS = 10**10
 """Rows of differing outputs × rounds of all pairs after the first 9,999 rounds: about a minute."""
+MAX_FIRST_ROW_ROUNDS = 4 * 10**10
+"""The same for the first rounds; where it is exceeded there are fewer, and few pairs can be shown to differ."""
+_FEWEST_ROUNDS = 199
 _ROUNDS_PER_LEVEL = 2  # so many rounds for each 1 / level: a p-value of half the level can be told from it
 
 
@@ -33,15 +37,17 @@ class BoardTests:
     ) -> None:
         self._cases, self._call = cases, call
         self._draw_seed, self._split = draw_seed, split
-        self._contents = [Content(case, ids) for case in cases]
+        self._ids = ids
+        self._contents: dict[tuple[int, int], str] = {}
 
     def test(self, pairs: Sequence[Pair], family: int) -> list[PairTest]:
         """The tests of these pairs, in their order, of a family of so many pairs."""
-        first = self._cases[0]
-        if self._call.metric.key in ACCURACY_KEYS and first.weights is None and first.groups is None:
-            return McNemarTests(np.array([_is_right(case) for case in self._cases]))(pairs, family)
-        tests = {pair: self._randomize(pair, ROUNDS) for pair in pairs}
-        again = self._undecided(tests, family)
+        if self._call.metric.key in ACCURACY_KEYS:
+            return list(self._accuracy_tests()(pairs, family))
+        rows = sum(max(1, self._differing(pair)) for pair in pairs)
+        rounds = max(_FEWEST_ROUNDS, min(ROUNDS, MAX_FIRST_ROW_ROUNDS // max(1, rows)))
+        tests = {pair: self._randomize(pair, rounds) for pair in pairs}
+        again = [] if rounds < ROUNDS else self._undecided(tests, family)
         level = holm(tests, family)[1]
         rows = sum(max(1, self._differing(pair)) for pair in again)
         rounds = min(math.ceil(_ROUNDS_PER_LEVEL / level), MAX_ROUNDS, MAX_ROW_ROUNDS // max(1, rows))
@@ -49,28 +55,50 @@ class BoardTests:
             tests |= {pair: self._randomize(pair, rounds) for pair in again}
         return [tests[pair] for pair in pairs]
 
+    def _accuracy_tests(self) -> Confirm:
+        """Tests of right answers: exact McNemar, or random signs of the totals of groups or weights."""
+        right = np.array([_is_right(case) for case in self._cases])
+        first = self._cases[0]
+        if first.weights is None and first.groups is None:
+            return McNemarTests(right)
+        totals = right.astype(np.float64) if first.weights is None else right * first.weights.astype(np.float64)
+        if first.groups is not None:
+            groups = group_places(first.groups)
+            order = np.argsort(groups.of_row, kind="stable")
+            totals = np.add.reduceat(totals[:, order], groups.starts, axis=1)
+        return SignFlipTests(totals, derive_seed(self._draw_seed, "pair", self._split, self._call.text))
+
     def _undecided(self, tests: dict[Pair, PairTest], family: int) -> list[Pair]:
-        """The pairs that more rounds may confirm."""
+        """The pairs to test with more rounds, if these may confirm any: the confirmed ones too, so that each has one look."""
         confirmed, level = holm(tests, family)
         expected = ROUNDS * holm_levels(family, len(tests)).loosest
         likely = (expected + 5 * math.sqrt(expected) + 5 + 1) / (ROUNDS + 1)
-        return [
-            pair
-            for pair, test in tests.items()
-            if pair not in confirmed and test.rounds is not None and level < test.p_value <= likely
-        ]
+        close = {pair: test for pair, test in tests.items() if test.rounds is not None and test.p_value <= likely}
+        more = any(pair not in confirmed and test.p_value > level for pair, test in close.items())
+        return list(close) if more else []
 
     def _differing(self, pair: Pair) -> int:
-        return self._pair(pair).discordant
+        return self._pair(pair)[0].discordant
 
-    def _pair(self, pair: Pair) -> SystemPair:
-        one, other = sorted(pair, key=lambda row: self._contents[row].seen_by(self._call))
-        first, second = self._cases[one], self._cases[other]
-        return SystemPair.of(first, second, seen_by(self._call, first))
+    def _pair(self, pair: Pair) -> tuple[SystemPair, list[str]]:
+        """Both systems as the metric sees them, in the order of their content, and the content hashes."""
+        first, second = (self._cases[row] for row in pair)
+        systems = SystemPair.of(first, second, seen_by(self._call, first))
+        contents = [
+            self._content(row, case, systems) for row, case in zip(pair, (systems.first, systems.second), strict=True)
+        ]
+        if contents[1] < contents[0]:
+            systems = replace(systems, first=systems.second, second=systems.first)
+        return systems, contents
+
+    def _content(self, row: int, case: EvaluationInput, systems: SystemPair) -> str:
+        key = row, 0 if case.scores is None else case.scores.shape[1]
+        if key not in self._contents:
+            self._contents[key] = seen_content(case, self._ids, systems.seen)
+        return self._contents[key]
 
     def _randomize(self, pair: Pair, rounds: int) -> PairTest:
-        systems = self._pair(pair)
-        contents = [self._contents[row].seen_by(self._call) for row in pair]
+        systems, contents = self._pair(pair)
         seed, _ = derive_parts(self._draw_seed, self._split, self._call.text, contents)
         found = Randomization(systems).test(self._call, random_source(seed), rounds)
         return PairTest(found.p_value, _smallest(systems, found), None if found.exact else found.rounds)
@@ -86,4 +114,5 @@ def _smallest(pair: SystemPair, test: RandomizationTest) -> float:
 def _is_right(case: EvaluationInput) -> np.ndarray:
     if case.acceptable:
         return EvaluationContext(case).is_accepted
-    return np.asarray((case.gold.codes == case.predicted.codes) & (case.gold.codes < len(case.spec.classes)))
+    gold = case.gold.codes
+    return np.asarray((gold == case.predicted.codes) & (gold >= 0) & (gold < len(case.spec.classes)))

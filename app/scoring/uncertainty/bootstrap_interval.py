@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+NO_WIDTH_NOTE = "All resamples that count have the same value: an interval without width is not certainty."
 MIN_DRAWS = 100
 """With fewer usable draws there is no interval."""
 SHIFTED_FROM = 0.25
@@ -22,6 +23,9 @@ _TAIL = Fraction(1, 40)
 _NORMAL = NormalDist()
 _INDEX_TOLERANCE = 1e-9  # an index that is whole but for rounding is whole
 _NO_SPREAD = 1e-12
+_ROUNDING = (
+    1e-12  # draws this close to the value are equal to it: sums of classes in another order differ in the last digit
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +77,9 @@ def percentile_interval(
     if left_out:
         notes = (f"The metric is null in {left_out} of {len(draws)} resamples, which do not count.",)
     if abs(bias) <= max(SHIFTED_FROM * spread, _NO_SPREAD):
-        low, high = _bias_corrected(value, usable)
+        low, high = _bias_corrected(value, usable, min(_ROUNDING * max(1.0, abs(value)), spread * 1e-6))
         if low == high:
-            notes += ("All resamples that count have the same value: an interval without width is not certainty.",)
+            notes += (NO_WIDTH_NOTE,)
         return Interval(low, high, "bias-corrected percentile bootstrap", **facts, notes=notes)
     if abs(bias) > spread:
         detail = f"Resampling moves the value by {bias:.3g}, more than its standard error of {spread:.3g}."
@@ -85,9 +89,9 @@ def percentile_interval(
     return Interval(low, high, "shifted percentile bootstrap", **facts, notes=notes)
 
 
-def _bias_corrected(value: float, ordered: NDArray[np.float64]) -> tuple[float, float]:
-    below = int(np.searchsorted(ordered, value, side="left"))
-    equal = int(np.searchsorted(ordered, value, side="right")) - below
+def _bias_corrected(value: float, ordered: NDArray[np.float64], rounding: float) -> tuple[float, float]:
+    below = int(np.searchsorted(ordered, value - rounding, side="left"))
+    equal = int(np.searchsorted(ordered, value + rounding, side="right")) - below
     half_counts = min(max(2 * below + equal, 1), 2 * len(ordered) - 1)  # never 0 or all: the normal quantile is finite
     twice = 2 * _NORMAL.inv_cdf(half_counts / (2 * len(ordered)))
     quantile = _NORMAL.inv_cdf(float(_TAIL))

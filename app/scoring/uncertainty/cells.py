@@ -21,7 +21,7 @@ class Cells(NamedTuple):
 
 def cells_of(columns: Sequence[Int]) -> Cells:
     """The cells of rows with equal values in all columns, sorted by the first column, then by the second, and so on."""
-    order = np.lexsort([*columns][::-1])
+    order = np.lexsort(tuple(columns)[::-1])
     new = np.zeros(len(order), dtype=bool)
     new[:1] = True
     for column in columns:
@@ -61,12 +61,6 @@ def division_columns(case: EvaluationInput) -> list[Int]:
     return columns
 
 
-def group_places(case: EvaluationInput) -> Int:
-    """The group of each instance, numbered from 0 in the order of the names of the groups that occur."""
-    assert case.groups is not None
-    return np.unique(text_places(case.groups.names)[case.groups.codes], return_inverse=True)[1].astype(np.int64)
-
-
 def differing_labels(first: Labels, second: Labels, *, in_order: bool) -> NDArray[np.bool_]:
     """The instances whose labels differ; `in_order`: also if only their order does."""
     if first.offsets is None and second.offsets is None:
@@ -82,4 +76,4 @@ def differing_labels(first: Labels, second: Labels, *, in_order: bool) -> NDArra
 
 
 def _codes_of(labels: Labels, *, in_order: bool) -> NDArray[np.int32]:
-    return labels.codes if in_order else labels.codes[np.lexsort([labels.codes, labels.rows])]
+    return labels.codes if in_order else labels.codes[np.lexsort((labels.codes, labels.rows))]

@@ -39,6 +39,7 @@ def draw_values(case: EvaluationInput, calls: Sequence[MetricCall], blocks: Iter
     Each block is a matrix of rows × draws of whole numbers ≥ 0; a row with multiplicity 0 does not take part in a draw.
     """
     rows = EvaluationContext(case)
+    assert rows.case.gold.n == case.gold.n, "instances without a known cell are left out before draws are made"
     parts: dict[str, list[Floats]] = {call.text: [] for call in calls}
     for block in blocks:
         for text, values in _block_values(rows, calls, block).items():

@@ -18,12 +18,12 @@ from app.scoring.uncertainty.cells import (
     cells_of,
     differing_labels,
     division_columns,
-    group_places,
     has_single_labels,
     label_places,
 )
 from app.scoring.uncertainty.draws import swap_draws
 from app.scoring.uncertainty.rank_scores import Seen, as_seen
+from app.scoring.uncertainty.resampling import group_places
 from app.scoring.uncertainty.seeds import RandomSource
 
 _BLOCK_WORDS = 2**20
@@ -134,9 +134,11 @@ class DoubledRows:
 
     def parts(self, numbers: Int) -> tuple[Counts, Counts]:
         """The multiplicities of the rows in the first and the second part, rows × draws."""
-        draws = numbers.shape[1]
-        shared = np.broadcast_to(self.shared[:, None], (len(self.shared), draws))
-        others = self.exchange.counts[:, None] - numbers
+        counts = self.exchange.counts
+        kind = np.min_scalar_type(max(counts.max(initial=0), self.shared.max(initial=0)))  # a byte for single instances
+        shared = np.broadcast_to(self.shared[:, None].astype(kind), (len(self.shared), numbers.shape[1]))
+        others = (counts[:, None] - numbers).astype(kind)
+        numbers = numbers.astype(kind)
         return np.concatenate([shared, numbers, others]), np.concatenate([shared, others, numbers])
 
     @cached_property
@@ -163,7 +165,7 @@ def _units_of(pair: Pair, differ: Int) -> Int:
     """The unit of each instance that differs: itself, or its group."""
     if pair.first.groups is None:
         return np.arange(len(differ))
-    return np.unique(group_places(pair.first)[differ], return_inverse=True)[1].astype(np.int64)
+    return np.unique(group_places(pair.first.groups).of_row[differ], return_inverse=True)[1].astype(np.int64)
 
 
 def _collapsed(pair: Pair, differ: Int, unit: Int | None) -> DoubledRows:
@@ -172,8 +174,7 @@ def _collapsed(pair: Pair, differ: Int, unit: Int | None) -> DoubledRows:
     one, other = pair.outputs()
     kept = [gold, *division_columns(case)]
     same = np.flatnonzero(~pair.differ)
-    grouped = case.groups is not None
-    places = [group_places(case)] if grouped else []  # metrics of groups need them
+    places = [] if case.groups is None else [group_places(case.groups).of_row]  # metrics of groups need them
     shared = cells_of([column[same] for column in (*kept, one, *places)])
     low, high = np.minimum(one, other), np.maximum(one, other)
     columns = [column[differ] for column in (*kept, low, high)]

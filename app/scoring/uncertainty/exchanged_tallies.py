@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from app.scoring.draw_context import Counts, DrawContext, DrawTally, Floats, NoDrawForm
 from app.scoring.evaluation_input import EvaluationInput
 from app.scoring.tally import ConfusionCounts, EvaluationContext
-from app.scoring.uncertainty.cells import Int, cells_of, group_places
+from app.scoring.uncertainty.cells import Int, cells_of
 from app.scoring.uncertainty.exchange import Exchange, Pair
+from app.scoring.uncertainty.resampling import group_places
 
 _MAX_TABLE = 2**23
 """Classes × cells; with more, the rows are faster."""
@@ -33,6 +34,12 @@ class TallyDraws(DrawContext):
         self.total = tally.n
         self._cache: dict[Any, Any] = {}
 
+    def __getattr__(self, name: str) -> Any:
+        """The weights of rows are not known."""
+        if name == "weights":
+            raise NoDrawForm
+        raise AttributeError(name)
+
     @property
     def draws(self) -> int:
         """The number of draws."""
@@ -47,15 +54,15 @@ class TallyDraws(DrawContext):
         """Not known: raises NoDrawForm."""
         raise NoDrawForm
 
-    def sum_of(self, numbers: NDArray[np.int64]) -> Floats:
+    def sum_of(self, *_: Any, **__: Any) -> Floats:
         """Not known: raises NoDrawForm."""
         raise NoDrawForm
 
-    def mean_of(self, values: Floats, counted: NDArray[np.bool_] | None = None) -> Floats:
+    def mean_of(self, *_: Any, **__: Any) -> Floats:
         """Not known: raises NoDrawForm."""
         raise NoDrawForm
 
-    def with_rows(self, rows: EvaluationContext) -> DrawContext:
+    def with_rows(self, *_: Any, **__: Any) -> DrawContext:
         """Not known: raises NoDrawForm."""
         raise NoDrawForm
 
@@ -166,7 +173,8 @@ def _steps(low: Counts, high: Counts, right: Counts, weights: Int, case: Evaluat
 def _group_cells(pair: Pair, weights: Int) -> tuple[Exchange, Floats]:
     """One cell for each group on which the systems differ: all its instances are exchanged, or none."""
     case, differ = pair.first, np.flatnonzero(pair.differ)
-    group = np.unique(group_places(case)[differ], return_inverse=True)[1].astype(np.int64)
+    assert case.groups is not None
+    group = np.unique(group_places(case.groups).of_row[differ], return_inverse=True)[1].astype(np.int64)
     m, units = len(case.spec.classes), int(group.max(initial=-1)) + 1
     steps = np.zeros((2 * (m + 1), units))
     gold, weight = case.gold.codes[differ], weights[differ]

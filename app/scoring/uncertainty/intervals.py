@@ -14,10 +14,12 @@ import numpy as np
 from app.scoring.declaration.metric import MetricCall
 from app.scoring.evaluate import inapplicable_reason
 from app.scoring.evaluation_input import EvaluationInput
+from app.scoring.metrics.scores.score_columns import class_code, score_columns
 from app.scoring.numeric.exact import round_to_12_digits
 from app.scoring.numeric.exact_intervals import clopper_pearson
 from app.scoring.tally import EvaluationContext
-from app.scoring.uncertainty.bootstrap_interval import Interval, no_interval, percentile_interval
+from app.scoring.uncertainty.bootstrap_interval import NO_WIDTH_NOTE, Interval, no_interval, percentile_interval
+from app.scoring.uncertainty.delong import auc_interval
 from app.scoring.uncertainty.draw_values import draw_values
 from app.scoring.uncertainty.resampling import Content, Resampling, in_order_of
 from app.scoring.uncertainty.seeds import derive_seed, random_source
@@ -72,11 +74,16 @@ def _interval(case: EvaluationInput, call: MetricCall, value: float | None, seed
         return no_interval(_null_reason(rows, call))
     if method.kind == "none":
         return no_interval(method.reason)
-    plain = case.weights is None and case.groups is None
-    if method.kind == "proportion" and plain:
+    equal = case.weights is None or bool((case.weights == 1).all())  # weights of 0 and 1 leave instances out
+    plain = equal and case.groups is None
+    counted = call.params.get("ties") != "average"  # else the value is no whole number of instances
+    if method.kind == "proportion" and plain and counted:
         n = case.gold.n
         low, high = clopper_pearson(round(value * n), n)
         return Interval(low, high, "exact binomial (Clopper-Pearson)")
+    if method.kind == "auc" and plain and call.params["ties"] == "half":
+        columns, code = score_columns(rows, call), class_code(rows, call)
+        return auc_interval(columns.ranks(code), columns.steps(code))
     resampling = Resampling.of(case, [call])
     if resampling.units < 2:
         return no_interval(
@@ -100,4 +107,6 @@ def _rounded(interval: Interval) -> Interval:
         for name in ("low", "high", "bias", "standard_error")
         if (number := getattr(interval, name)) is not None
     }
+    if parts.get("low", 0) == parts.get("high", 1) and NO_WIDTH_NOTE not in interval.notes:
+        parts["notes"] = (NO_WIDTH_NOTE, *interval.notes)
     return replace(interval, **parts)

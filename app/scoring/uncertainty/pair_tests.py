@@ -62,7 +62,8 @@ class _Pair:
 class SignFlipTests:
     """Randomization tests of sums: `totals` (T × units) has the sum of each row over each instance or group.
 
-    All pairs share the random signs, which follow from the seed.
+    All pairs share the random signs, which follow from the seed. Where an upper bound of the exact p-value is below what
+    rounds could show, the bound is the p-value.
     """
 
     def __init__(self, totals: Floats, seed: bytes) -> None:
@@ -79,7 +80,7 @@ class SignFlipTests:
             bound = _upper_bound(pair)
             if known is not None:
                 tests[first, second] = known
-            elif bound <= holm_levels(family, len(pairs)).strictest:
+            elif bound <= min(holm_levels(family, len(pairs)).strictest, 1 / (ROUNDS + 1)):
                 tests[first, second] = PairTest(bound, bound)
             else:
                 open_pairs[first, second] = pair
@@ -96,7 +97,9 @@ class SignFlipTests:
         level = holm(known, family)[1]  # the strictest that is left
         expected = ROUNDS * loosest
         likely = expected + 5 * math.sqrt(expected) + 5  # a pair with more will not be confirmed
-        again = [pair for pair in pairs if tests[pair].p_value > level and counts[pair] <= likely]
+        close = [pair for pair in pairs if counts[pair] <= likely]
+        # Pairs that have reached the level are tested again with the others, so that each has one look.
+        again = close if any(tests[pair].p_value > level for pair in close) else []
         wanted = math.ceil(_ROUNDS_PER_LEVEL / level)
         units = self._totals.shape[1]
         most = min(MAX_PAIR_ROUNDS, _MAX_OPERATIONS // max(1, units)) // max(1, len(again))

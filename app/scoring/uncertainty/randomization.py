@@ -70,41 +70,38 @@ class Randomization:
         if self._exact:
             parts = self._rows()
             return _exact_test(parts.differences(call, _in_blocks(parts.exchange.every(), parts.rows)))
-        merged = (
-            self._merged()
-            if self._merge and getattr(call.metric, "merges_cells", call.metric.key in {"f1_macro", "accuracy"})
-            else None
-        )
+        merged = self._merged() if self._merge and call.metric.merges_cells else None
         if merged is not None:
             try:
                 return _random_test(merged, call, source, rounds or ROUNDS)
             except NoDrawForm:
                 pass
         parts = self._rows()
-        return _random_test(parts, call, source, rounds or _affordable_rounds(call, parts.rows))
+        return _random_test(parts, call, source, rounds or affordable_rounds(call, parts.rows))
 
-    def _rows(self) -> "_Rows":
-        found = self._known.setdefault("rows", None) or _Rows(doubled_rows(self._pair, one_by_one=self._exact))
+    def _rows(self) -> "RowDifferences":
+        found = self._known.setdefault("rows", None) or RowDifferences(doubled_rows(self._pair, one_by_one=self._exact))
         self._known["rows"] = found
-        assert isinstance(found, _Rows)
+        assert isinstance(found, RowDifferences)
         return found
 
-    def _merged(self) -> "_Merged | None":
+    def _merged(self) -> "MergedDifferences | None":
         if "merged" not in self._known:
             tallies = exchanged_tallies(self._pair)
-            self._known["merged"] = None if tallies is None else _Merged(tallies)
+            self._known["merged"] = None if tallies is None else MergedDifferences(tallies)
         found = self._known["merged"]
-        assert found is None or isinstance(found, _Merged)
+        assert found is None or isinstance(found, MergedDifferences)
         return found
 
 
-def _affordable_rounds(call: MetricCall, rows: int) -> int:
+def affordable_rounds(call: MetricCall, rows: int) -> int:
+    """The rounds if none are asked for: 9,999, fewer if so many rounds of these rows would take minutes."""
     if call.metric.compute_draws is None:
         return max(_FEWEST_ROUNDS, min(ROUNDS, _MAX_SLOW_ROW_ROUNDS // (rows + _SLOW_ROWS)))
     return max(_FEWEST_ROUNDS, min(ROUNDS, _MAX_ROW_ROUNDS // max(1, rows)))
 
 
-class _Rows:
+class RowDifferences:
     """Differences from rows with multiplicities: right for every metric."""
 
     def __init__(self, doubled: DoubledRows) -> None:
@@ -113,6 +110,7 @@ class _Rows:
         self.rows = doubled.rows
 
     def differences(self, call: MetricCall, blocks: Iterable[Int]) -> Floats:
+        """The first part's value minus the second's, for each draw of these blocks of exchanges (`Exchange`)."""
         sizes: list[int] = []
 
         def both() -> Iterator[Counts]:
@@ -126,7 +124,7 @@ class _Rows:
         return np.concatenate(parts[0::2]) - np.concatenate(parts[1::2])
 
 
-class _Merged:
+class MergedDifferences:
     """Differences from the counts of merged cells. Raises NoDrawForm for metrics that need more."""
 
     def __init__(self, tallies: ExchangedTallies) -> None:
@@ -135,6 +133,7 @@ class _Merged:
         self.rows = tallies.rows
 
     def differences(self, call: MetricCall, blocks: Iterable[Int]) -> Floats:
+        """The first part's value minus the second's, for each draw of these blocks of exchanges (`Exchange`)."""
         form = call.metric.compute_draws
         if form is None:
             raise NoDrawForm
@@ -151,7 +150,9 @@ class _Merged:
 def _exact_test(differences: Floats) -> RandomizationTest:
     """The share of all exchanges; the first of them is what was observed."""
     reached, undefined = _reached(differences, differences[0])
-    return RandomizationTest(reached / len(differences), len(differences), True, undefined, _spread(differences))
+    return RandomizationTest(
+        reached / len(differences), len(differences), exact=True, undefined=undefined, spread=_spread(differences)
+    )
 
 
 def _random_test(parts: _Parts, call: MetricCall, source: RandomSource, rounds: int) -> RandomizationTest:
@@ -160,7 +161,9 @@ def _random_test(parts: _Parts, call: MetricCall, source: RandomSource, rounds: 
     blocks = exchange_blocks(exchange, source, rounds, max(1, MAX_BLOCK_CELLS // max(1, parts.rows)))
     differences = parts.differences(call, blocks)
     reached, undefined = _reached(differences, observed)
-    return RandomizationTest((reached + 1) / (rounds + 1), rounds, False, undefined, _spread(differences))
+    return RandomizationTest(
+        (reached + 1) / (rounds + 1), rounds, exact=False, undefined=undefined, spread=_spread(differences)
+    )
 
 
 def _in_blocks(numbers: Int, rows: int) -> Iterator[Int]:

@@ -22,6 +22,7 @@ _WITHIN_INSTANCES = frozenset(
     {"top_k_accuracy", "one_error", "coverage", "coverage_plus_one", "ranking_loss", "average_precision_samples"}
 )
 _POOLED_SUFFIX = "_micro"
+_BLOCK_SCORES = 2**18
 
 
 def seen_by(call: MetricCall, case: EvaluationInput) -> Seen:
@@ -44,14 +45,16 @@ def as_seen(case: EvaluationInput, seen: Seen, *, columns: int) -> Floats:
     assert scores is not None
     single = case.spec.task == "binary" and scores.shape[1] == 1
     if seen == "ranks of instances":
-        return _mid_ranks(_negated_pair(scores, case.spec) if single else scores, axis=0)
+        both = _negated_pair(scores, case.spec) if single else scores
+        return np.ascontiguousarray(_mid_ranks(np.ascontiguousarray(both.T), case.weights).T)
     if seen == "pooled ranks":
         both = _both(scores, case.spec) if single else scores
-        return _mid_ranks(both.reshape(-1, 1), axis=0).reshape(both.shape)
+        weights = None if case.weights is None else np.repeat(case.weights, both.shape[1])
+        return _mid_ranks(both.reshape(1, -1), weights).reshape(both.shape)
     if single and columns > 1:
         scores = _both(scores, case.spec)
     if seen == "ranks of labels" and scores.shape[1] > 1:
-        return _mid_ranks(scores, axis=1)
+        return _mid_ranks(scores)
     return scores + 0.0  # no negative zeros
 
 
@@ -72,27 +75,26 @@ def _positive(spec: TaskSpec) -> int:
     return spec.classes.index(spec.positive_label)
 
 
-def _mid_ranks(scores: Floats, *, axis: int) -> Floats:
-    """The mid-rank of each score along an axis, from 1; whole or half numbers."""
-    rows = np.ascontiguousarray(np.moveaxis(scores, axis, -1))
+def _mid_ranks(rows: Floats, weights: NDArray[np.int64] | None = None) -> Floats:
+    """The mid-rank of each score within its row, from 1; with weights as if a column occurred so many times."""
     ranks = np.empty_like(rows)
-    step = max(1, 2**18 // max(1, rows.shape[1]))
+    step = max(1, _BLOCK_SCORES // max(1, rows.shape[1]))
     for start in range(0, len(rows), step):
         part = rows[start : start + step]
         order = np.argsort(part, axis=1, kind="stable")
-        in_order = np.take_along_axis(part, order, axis=1)
-        np.put_along_axis(ranks[start : start + step], order, _ranks_in_order(in_order), axis=1)
-    return np.ascontiguousarray(np.moveaxis(ranks, -1, axis))
+        mass = np.ones(part.shape) if weights is None else weights[order].astype(np.float64)
+        in_order = _ranks_in_order(np.take_along_axis(part, order, axis=1), mass)
+        np.put_along_axis(ranks[start : start + step], order, in_order, axis=1)
+    return ranks
 
 
-def _ranks_in_order(in_order: Floats) -> Floats:
+def _ranks_in_order(in_order: Floats, mass: Floats) -> Floats:
     """The mid-ranks of rows that are sorted already."""
-    positions = np.broadcast_to(np.arange(in_order.shape[1], dtype=np.float64), in_order.shape)
+    reached = np.cumsum(mass, axis=1)
     new = np.ones(in_order.shape, dtype=bool)
     np.not_equal(in_order[:, 1:], in_order[:, :-1], out=new[:, 1:])
-    first = np.maximum.accumulate(np.where(new, positions, 0.0), axis=1)
     ends = np.ones(in_order.shape, dtype=bool)
     ends[:, :-1] = new[:, 1:]
-    last = np.where(ends, positions, np.inf)[:, ::-1]
-    last = np.minimum.accumulate(last, axis=1)[:, ::-1]
-    return np.asarray((first + last) / 2 + 1)
+    before = np.maximum.accumulate(np.where(new, reached - mass, 0.0), axis=1)
+    after = np.minimum.accumulate(np.where(ends, reached, np.inf)[:, ::-1], axis=1)[:, ::-1]
+    return np.asarray((before + after + 1) / 2)

@@ -5,7 +5,8 @@ different, for rows that were fixed before the split was seen.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from statistics import NormalDist
 from typing import Any, Literal
 
 import numpy as np
@@ -20,11 +21,12 @@ from app.scoring.uncertainty.small_samples import (
     out_of_reach,
     why_exact,
 )
-from app.scoring.uncertainty.step_down import ALPHA_INVERSE, StepDown, step_down
+from app.scoring.uncertainty.step_down import ALPHA_INVERSE, MIN_STANDARD_ERROR, StepDown, step_down
 
 Floats = NDArray[np.float64]
 MIN_DIFFERING = 6
 """Rows that differ on fewer instances, or groups, are never different."""
+_ROUNDING = 1e-12  # sums of the same classes in another order differ in the last digit
 _MOST_NULL_DRAWS = 10  # a row that is null in more than a tenth of the draws is not compared
 
 
@@ -34,7 +36,8 @@ class RankedRow:
 
     `rank` counts better values. `rank_low` is 1 + the number of rows that are significantly better, `rank_high` the
     number of rows minus those that are significantly worse. `first_share` is the share of draws in which the row is
-    first; rows that share the first place share the draw.
+    first; rows that share the first place share the draw. It is None if
+    a single unit is drawn.
     """
 
     rank: int | None
@@ -63,6 +66,12 @@ class RankSets:
     too_few: frozenset[Pair] = frozenset()
     notes: tuple[str, ...] = ()
 
+    @property
+    def mean_width(self) -> float:
+        """The mean number of ranks that a row may have."""
+        widths = [row.rank_high - row.rank_low + 1 for row in self.rows if row.rank_low and row.rank_high]
+        return sum(widths) / max(1, len(widths))
+
     def to_dict(self) -> dict[str, Any]:
         """The same for JSON; `better_than` has for each row the rows that are significantly worse."""
         names = ("rank", "rank_low", "rank_high", "tie_group", "first_share")
@@ -78,6 +87,14 @@ class RankSets:
             "too_few_to_tell": sorted([list(pair) for pair in self.too_few]),
             "notes": list(self.notes),
         }
+
+
+def widening_note(sets: RankSets, of_instances: RankSets) -> str:
+    """How much wider rank sets are because groups are drawn whole."""
+    return (
+        f"A rank set has {sets.mean_width:.3g} ranks on average with whole groups drawn; with single instances drawn, "
+        f"which would understate the uncertainty, it would have {of_instances.mean_width:.3g}."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +120,11 @@ class Board:
         if self.draws.shape[0] != size or self.differing.shape != (size, size):
             raise ValueError(f"{size} values need {size} rows of draws and a table of {size} × {size} counts")
 
+    @property
+    def units(self) -> int:
+        """The number of units that are drawn."""
+        return self.instances if self.groups is None else self.groups
+
 
 def rank_sets(board: Board) -> RankSets:
     """The rank sets of a board."""
@@ -118,16 +140,16 @@ def rank_sets(board: Board) -> RankSets:
     order = _best_first(values, steady)
     leaders = min(plan.leaders, len(order))
     allowed = board.differing[np.ix_(order[:leaders], order)] >= MIN_DIFFERING
-    tested = step_down(values[order], draws[order], allowed)
+    tested = _within_all_pairs(step_down(values[order], draws[order], allowed), draws.shape[1])
     decision = _decide(board, order, tested)
     notes = (
         *plan.notes,
         *_null_notes(has_value, steady, usable),
-        *_size_notes(board, order, leaders, draws.shape[1]),
+        *_size_notes(board, order, tested, draws.shape[1]),
         *decision.notes,
     )
     return RankSets(
-        rows=_ranked_rows(values, draws, order, leaders, decision.better),
+        rows=_ranked_rows(values, draws, order, leaders, decision.better, has_spread=board.units > 1),
         better=decision.better,
         compared=_compared(len(values), order, leaders),
         draws=draws.shape[1],
@@ -138,6 +160,22 @@ def rank_sets(board: Board) -> RankSets:
         too_few=decision.too_few,
         notes=notes,
     )
+
+
+def _within_all_pairs(tested: StepDown, draws: int) -> StepDown:
+    """The rejections that hold among all pairs of rows, if the step-down test saw only those of the first rows.
+
+    The scores chose the first rows, so the quantile over their pairs is too small: of 2,500 equal rows it would show a
+    difference on a third of the boards. Bonferroni's quantile over all ordered pairs is large enough. It is that of
+    Student's t, to second order, because the standard errors are estimated from the draws.
+    """
+    leaders, size = tested.statistics.shape
+    if leaders == size or tested.critical_value is None:
+        return tested
+    normal = -NormalDist().inv_cdf(1 / (ALPHA_INVERSE * size * (size - 1)))
+    bonferroni = normal + (normal**3 + normal) / (4 * max(1, draws - 1))
+    rejected = tested.rejected & (tested.statistics > bonferroni)
+    return replace(tested, rejected=rejected, critical_value=max(bonferroni, tested.critical_value))
 
 
 def _best_first(values: Floats, chosen: NDArray[np.bool_]) -> NDArray[np.intp]:
@@ -182,13 +220,13 @@ def _decide(board: Board, order: NDArray[np.intp], tested: StepDown) -> _Decisio
 
 
 def _ranked_rows(
-    values: Floats, draws: Floats, order: NDArray[np.intp], leaders: int, better: NDArray[np.bool_]
+    values: Floats, draws: Floats, order: NDArray[np.intp], leaders: int, better: NDArray[np.bool_], *, has_spread: bool
 ) -> tuple[RankedRow, ...]:
     ordered = np.sort(values[~np.isnan(values)])
     ranks = 1 + len(ordered) - np.searchsorted(ordered, values, side="right")
     lows, highs = 1 + better.sum(axis=0), len(order) - better.sum(axis=1)
     groups = _tie_groups(order, leaders, better)
-    shares = dict(zip(order.tolist(), _first_shares(draws[order]), strict=True))
+    shares = dict(zip(order.tolist(), _first_shares(draws[order]), strict=True)) if has_spread else {}
     compared = set(order[:leaders].tolist())
     return tuple(
         RankedRow(
@@ -216,11 +254,13 @@ def _tie_groups(order: NDArray[np.intp], leaders: int, better: NDArray[np.bool_]
 
 
 def _first_shares(draws: Floats) -> list[float | None]:
-    """For each row (T × R), the share of draws in which it has the largest value."""
+    """For each row (T × R), the share of draws in which it has the largest value, but for rounding."""
     size, count = draws.shape
     if not count or not size:
         return [None] * size
-    is_first = draws == draws.max(axis=0)
+    largest = draws.max(axis=0)
+    rounding = np.minimum(_ROUNDING * np.maximum(1.0, np.abs(largest)), draws.std() * 1e-6)
+    is_first = draws >= largest - rounding
     together = is_first.sum(axis=0)
     return [_sum_of_inverses(together[is_first[row]]) / count for row in range(size)]
 
@@ -249,15 +289,22 @@ def _null_notes(has_value: NDArray[np.bool_], steady: NDArray[np.bool_], usable:
     return notes
 
 
-def _size_notes(board: Board, order: NDArray[np.intp], leaders: int, draws: int) -> list[str]:
+def _size_notes(board: Board, order: NDArray[np.intp], tested: StepDown, draws: int) -> list[str]:
     if len(order) < 2:
         return ["There are fewer than two rows to compare."]
     if draws + 1 < ALPHA_INVERSE:
         return [f"With {draws} draws nothing can be shown at 5 %; at least {ALPHA_INVERSE - 1} are needed."]
-    differing = board.differing[np.ix_(order[:leaders], order)]
-    close = int(np.triu(differing < MIN_DIFFERING, 1).sum())
-    if not close:
-        return []
-    if board.groups is None:
-        return [f"Pairs that differ on fewer than {MIN_DIFFERING} instances, which are never different: {close:,}."]
-    return [f"Pairs that differ in fewer than {MIN_DIFFERING} groups, which are never different: {close:,}."]
+    errors = tested.standard_errors
+    is_close = board.differing[np.ix_(order[: len(errors)], order)] < MIN_DIFFERING
+    close = int(np.triu(is_close, 1).sum())
+    constant = int(np.triu(~is_close & (errors <= MIN_STANDARD_ERROR), 1).sum())
+    notes = []
+    if close and board.groups is None:
+        notes.append(
+            f"Pairs that differ on fewer than {MIN_DIFFERING} instances, which are never different: {close:,}."
+        )
+    elif close:
+        notes.append(f"Pairs that differ in fewer than {MIN_DIFFERING} groups, which are never different: {close:,}.")
+    if constant:
+        notes.append(f"Pairs with the same difference in every draw, which are never different: {constant:,}.")
+    return notes

@@ -20,6 +20,7 @@ from app.scoring.evaluate import evaluate
 from app.scoring.evaluation_input import EvaluationInput
 from app.scoring.uncertainty.board import BoardCase, aligned_cases, board_draws, board_of, draw_plan
 from app.scoring.uncertainty.board_tests import BoardTests
+from app.scoring.uncertainty.paired import scored_ids
 from app.scoring.uncertainty.rank_sets import RankSets, rank_sets
 from app.scoring.uncertainty.seeds import derive_seed
 
@@ -28,6 +29,7 @@ DRAWS = 2_000
 MAX_FLIPS = 1_000
 """So many flips are listed; the counts hold all of them."""
 _MAX_TAU_NUMBERS = 2 * 10**8  # pairs of rows × draws, for the stability of one ranking
+_DECIMALS = 12  # of draws, so that ties do not depend on the order in which classes are summed
 CONFUSED_AVERAGES = (
     "f1_macro",
     "f1_of_averages_macro",
@@ -158,7 +160,7 @@ def side_by_side(
     draws = board_draws(cases, calls, derive_seed(draw_seed, "rankings", split, ""), min(plan.draws, DRAWS))
     sets = {}
     for call in calls:
-        tester = BoardTests(cases, sorted(ids), call, draw_seed=draw_seed, split=split)
+        tester = BoardTests(cases, scored_ids(entries[0].case, ids), call, draw_seed=draw_seed, split=split)
         sets[call.text] = rank_sets(board_of(cases, call, values[call.text], draws[call.text], tester.test))
     names = tuple(entry.key for entry in entries)
     flips = list(_flips(names, keys, sets))
@@ -235,7 +237,7 @@ def _stability(keys: Floats, draws: Floats, call: MetricCall) -> Stability:
     if size < 2:
         return Stability(None, None, None, None)
     in_draws = (-draws if call.metric.direction == "higher" else draws)[rows]
-    in_draws = in_draws[:, ~np.isnan(in_draws).any(axis=0)]
+    in_draws = np.round(in_draws[:, ~np.isnan(in_draws).any(axis=0)], _DECIMALS)
     leader, kept = keys[rows].argmin(), max(1, min(in_draws.shape[1], _MAX_TAU_NUMBERS // size**2))
     taus = [tau_b(keys[rows], draw)[0] for draw in in_draws[:, :kept].T]
     known = sorted(tau for tau in taus if tau is not None)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from app.scoring.declaration.metric import RANKING, SCORES, MetricCall
 from app.scoring.draw_context import Counts
 from app.scoring.evaluation_input import EvaluationInput, Grouping, Labels
+from app.scoring.uncertainty.cells import cells_of, division_columns, has_single_labels, label_places, text_places
 from app.scoring.uncertainty.draw_values import block_size
 from app.scoring.uncertainty.draws import cell_draws, unit_draws
 from app.scoring.uncertainty.seeds import RandomSource, content_hash
@@ -32,34 +33,15 @@ class Cells:
 
 def has_cells(case: EvaluationInput, calls: Sequence[MetricCall]) -> bool:
     """Whether these metrics see nothing of an instance but one gold and one predicted label, its weight and its fold."""
-    by_score = any(map(sees_scores, calls))
-    single = case.spec.task != "multilabel" and case.gold.offsets is None and case.predicted.offsets is None
-    return single and case.groups is None and not by_score
+    return has_single_labels(case) and case.groups is None and not any(map(sees_scores, calls))
 
 
 def collapse(case: EvaluationInput) -> Cells:
     """The cells of an input for which `has_cells` holds."""
-    m = len(case.spec.classes)
-    by_text = np.empty(m + 2, dtype=np.int64)
-    by_text[[0, m + 1]] = 0, m + 1  # no label, a label outside the vocabulary
-    by_text[1 + np.array(sorted(range(m), key=case.spec.classes.__getitem__), dtype=np.int64)] = np.arange(1, m + 1)
-    columns = [by_text[case.gold.codes + 1], by_text[case.predicted.codes + 1]]
-    if case.folds is not None:
-        names = case.folds.names
-        place = np.empty(len(names), dtype=np.int64)
-        place[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
-        columns.append(place[case.folds.codes])
-    if case.weights is not None:
-        columns.append(case.weights)
-    order = np.lexsort(columns[::-1])
-    differs = np.zeros(len(order), dtype=bool)
-    differs[:1] = True
-    for column in columns:
-        in_order = column[order]
-        differs[1:] |= in_order[1:] != in_order[:-1]
-    starts = np.flatnonzero(differs)
-    counts = np.diff(np.append(starts, len(order)))
-    return Cells(case.take(order[starts]), counts)
+    classes = case.spec.classes
+    columns = [label_places(side.codes, classes) for side in (case.gold, case.predicted)]
+    found = cells_of([*columns, *division_columns(case)])
+    return Cells(case.take(found.rows), found.counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +59,9 @@ class GroupPlaces:
 
 def group_places(groups: Grouping) -> GroupPlaces:
     """The groups that occur, in the order of their names."""
-    names = groups.names
-    present = sorted(np.unique(groups.codes).tolist(), key=lambda code: names[code])
-    place = np.zeros(len(names), dtype=np.int64)
-    place[present] = np.arange(len(present))
-    return GroupPlaces(len(present), place[groups.codes])
+    places = text_places(groups.names)
+    present = np.unique(places[groups.codes])
+    return GroupPlaces(len(present), np.searchsorted(present, places[groups.codes]))
 
 
 @dataclass(frozen=True, slots=True)

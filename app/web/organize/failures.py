@@ -13,11 +13,11 @@ from starlette.responses import Response
 
 from app.actions.submissions.count_failures import DEFAULT_DAYS
 from app.api.usage import DayShape, get_failures
+from app.drawing.charts import Bar, Cells, bars, heat_map
 from app.formats.problems import PROBLEM_CODES
 from app.web.organize.frame import organizer_frame
 from app.web.page import PageDep, page_router
 from app.web.rendering import render
-from app.web.svg import Bar, Cells, bars, heat_map
 
 router = page_router()
 

@@ -6,6 +6,7 @@ from starlette.responses import Response
 
 from app.api.challenges import ChallengeEdit, patch_challenge
 from app.api.gold import GoldShape, get_versions
+from app.api.ladders import get_ladder
 from app.api.phases import (
     NewPhase,
     PhaseEdit,
@@ -186,5 +187,5 @@ def show_phase(page: PageContext, slug: str, phase: str, form: Form = NO_FORM, s
     frame = organizer_frame(page, slug)
     current = find_phase(frame, phase)
     texts = {name: local_text(getattr(current, name), current.timezone) for name in ("opens_at", "closes_at")}
-    values = {"phase": current, "texts": texts}
+    values = {"phase": current, "texts": texts, "feedback": get_ladder(slug, phase, page.account, page.state)}
     return render(page, "organize/phase.html", form=form, status=status, frame=frame, **values)

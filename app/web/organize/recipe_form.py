@@ -56,6 +56,8 @@ class RecipeForm:
     selection: str = "best"
     selection_max: str = ""
     digits: str = "6"
+    ladder: str = ""
+    """The step of the Ladder; empty without one."""
     decision: str = ""
     decision_fields: dict[str, str] = field(default_factory=dict)
 
@@ -78,6 +80,7 @@ class RecipeForm:
             "selection_max": whole_number(self.selection_max or None),
             "decision": decision if self.decision else None,
             "disclosure": {"digits": whole_number(self.digits)},
+            "ladder": {"step": _step(self.ladder)} if self.ladder else None,
         }
 
     def place_faults(self, form: Form) -> Form:
@@ -98,6 +101,14 @@ class RecipeForm:
                 self.rows[place].faults.append(placed)
                 faults.append(placed)
         return Form(form.fields, faults)
+
+
+def _step(text: str) -> Any:
+    """The step of a Ladder as a number; any other text stays, to be refused with the rest of the recipe."""
+    try:
+        return text if text == "auto" else float(text)
+    except ValueError:
+        return text
 
 
 def _decision_value(text: str) -> Any:
@@ -142,6 +153,7 @@ def read_recipe_form(form: Form) -> RecipeForm:
         selection=form.value("selection", "best"),
         selection_max=form.value("selection_max").strip(),
         digits=form.value("digits", "6").strip(),
+        ladder=form.value("ladder").strip(),
         decision=form.value("decision"),
         decision_fields={
             name: text
@@ -192,6 +204,7 @@ def stored_recipe_form(
         selection=recipe.selection,
         selection_max=str(recipe.selection_max or ""),
         digits=NO_LIMIT_OF_DIGITS if recipe.digits is None else str(recipe.digits),
+        ladder="" if recipe.ladder is None else recipe.ladder.text,
         decision=str(decision.pop("rule", "")),
         decision_fields={name: str(value).lower() for name, value in decision.items()},
     )

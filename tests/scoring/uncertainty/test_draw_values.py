@@ -12,6 +12,7 @@ from app.scoring.declaration.task import TASK_KINDS, TaskKind
 from app.scoring.evaluate import evaluate
 from app.scoring.evaluation_input import EvaluationInput
 from app.scoring.uncertainty.draw_values import draw_values
+from tests.scoring.case_builder import case
 from tests.scoring.strategies import OPTION_VALUES, calls, cases, cases_with_odd_predictions
 
 MANY = settings(max_examples=25, deadline=None)
@@ -62,11 +63,31 @@ def test_default_conventions(task: TaskKind, data: st.DataObject) -> None:
     check(of, {}, data.draw(blocks(of.gold.n)))
 
 
-SLOW: set[str] = set()
+def test_a_draw_without_the_instances_that_are_undefined_has_a_value() -> None:
+    of = case("multilabel", ["a", "b"], [["a", "b"], ["a"]], [["a"], ["b"]])
+    wanted = [call for call in calls(of, {"zero_division": "error"}) if call.metric.key.endswith("_samples")]
+    draws = np.array([[0, 1, 1], [1, 1, 0]])
+    expected, found = engine_values(of, wanted, draws), draw_values(of, wanted, [draws])
+    assert not np.isnan(found["specificity_samples"][0])
+    for text, values in expected.items():
+        assert found[text] == pytest.approx(values, rel=1e-10, nan_ok=True), text
+
+
+SLOW = {
+    "accuracy_lower",
+    "accuracy_p_value",
+    "accuracy_upper",
+    "chi_squared",
+    "classwise_ece",
+    "cramers_v",
+    "delong_variance",
+    "ece",
+    "mce",
+    "mcnemar_confusion",
+}
 """Metrics without a form for many draws: each of them costs one evaluation a draw."""
 
 
-@pytest.mark.skip(reason="forms are being written")
 def test_only_these_metrics_are_evaluated_draw_by_draw() -> None:
     found = {key for key, metric in CATALOGUE.items() if metric.scalar and metric.compute_draws is None}
     assert found == SLOW

@@ -17,7 +17,8 @@ from app.scoring.metrics.folds.fold_values import (
     mean_of_values,
     standard_deviations,
 )
-from app.scoring.metrics.labels.averages import MACRO, MICRO, f_beta_of, single_class
+from app.scoring.metrics.labels.averages import MACRO, MICRO, single_class
+from app.scoring.metrics.labels.ratio_forms import f_beta_of
 from app.scoring.metrics.labels.undefined_rules import UndefinedError, zero_division_value
 from app.scoring.numeric.correct_rounding import Real, to_real
 from app.scoring.tally import EvaluationContext

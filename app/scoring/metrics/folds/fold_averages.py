@@ -8,22 +8,26 @@ from dataclasses import replace
 from functools import partial
 
 from app.scoring.declaration.distinct_value_bounds import INSTANCE_PARTITION
-from app.scoring.declaration.metric import FOLDS, LABELS, MetricCall, Result
+from app.scoring.declaration.metric import FOLDS, LABELS, ComputeDraws, MetricCall, Result
 from app.scoring.declaration.task import TASK_KINDS
+from app.scoring.draw_context import DrawContext, Floats
 from app.scoring.metrics.example_data import BINARY_EXAMPLE, MULTILABEL_EXAMPLE
 from app.scoring.metrics.folds.cross_validation_table import cv_table
 from app.scoring.metrics.folds.fold_values import (
     F1,
     UNDEFINED_PARAM,
     average_f1_by_fold,
+    average_f1_draws,
     label_f1_by_fold,
+    label_f1_draws,
     mean_over_folds,
 )
+from app.scoring.metrics.labels.average_draws import single_class_draws
 from app.scoring.metrics.labels.averages import MACRO, MICRO, SINGLE_CLASS, Average, single_class
 from app.scoring.metrics.shared_declarations import (
     ASYMMETRIC,
+    KNOWN_CELL_OPTIONS,
     LABEL_PARAM,
-    LABEL_SET_OPTIONS,
     SYMMETRIC,
     UNIT_RANGE,
     declare_metric,
@@ -37,6 +41,14 @@ def _mean_of_label(ws: EvaluationContext, call: MetricCall) -> Result:
 
 def _mean_of_average(average: Average) -> Callable[[EvaluationContext, MetricCall], Result]:
     return lambda ws, call: mean_over_folds(average_f1_by_fold(ws, call, average), call)
+
+
+def _mean_of_average_draws(average: Average) -> ComputeDraws:
+    return lambda draws, call: average_f1_draws(draws, call, average)
+
+
+def _pooled_f1_draws(draws: DrawContext, call: MetricCall) -> Floats:
+    return single_class_draws(draws, call, F1.ratio(call))
 
 
 def _pooled_f1(ws: EvaluationContext, call: MetricCall) -> Result:
@@ -103,6 +115,8 @@ _declare(
     source=f"{_SOURCE} eq 27; Forman & Scholz 2010, Apples-to-apples in cross-validation studies",
     example=replace(_BINARY_EXAMPLE, value="2/3"),
     compute=_pooled_f1,
+    compute_draws=_pooled_f1_draws,
+    merges_cells=True,
     symbols={**_SYMBOLS, "K": "number of folds"},
     peers={"scikit-learn": "cross_val_predict, then f1_score; cross_val_score gives f1_cv_mean:undefined=zero"},
 )
@@ -112,10 +126,11 @@ _declare(
     names=("F_avg", "macro-style cross-validated F1"),
     equation=_FOLD_MEAN + _f1_equation(""),
     params=(LABEL_PARAM, UNDEFINED_PARAM),
-    options=LABEL_SET_OPTIONS,
+    options=KNOWN_CELL_OPTIONS,
     source=f"{_SOURCE} eq 29 (which writes tp_N for tp_B)",
     example=replace(_BINARY_EXAMPLE, value="11/15"),
     compute=_mean_of_label,
+    compute_draws=label_f1_draws,
     equation_of_call=_equation_with_zero_rule(_FOLD_MEAN + _f1_equation("")),
     peers={"scikit-learn": "cross_val_score counts a fold without positives as 0: use undefined=zero"},
 )
@@ -130,6 +145,7 @@ for _average, _equation, _value in ((MACRO, _MACRO_EQUATION, "7/9"), (MICRO, _MI
         source=f"{_SOURCE} eq 29, of the {_average.name} F1",
         example=replace(_MULTILABEL_EXAMPLE, value=_value),
         compute=_mean_of_average(_average),
+        compute_draws=_mean_of_average_draws(_average),
         equation_of_call=_equation_with_zero_rule(_equation),
         peers=(
             {"scikit-learn": "cross_val_score averages over the labels of each fold: use label_set=gold_or_predicted"}

@@ -1,13 +1,16 @@
 """One measure in each fold of a cross-validation, and the mean of its values."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from app.scoring.declaration.metric import MetricCall, Result, rounded_result
+from app.scoring.draw_context import DrawContext, Floats, divide_draws
+from app.scoring.metrics.labels.average_draws import Masks
 from app.scoring.metrics.labels.averages import Average
 from app.scoring.metrics.labels.base_measures import BASE_MEASURES
 from app.scoring.metrics.labels.undefined_rules import (
@@ -38,6 +41,7 @@ class Fold:
     """The instances of one fold."""
 
     name: str
+    positions: NDArray[np.intp]
     ws: EvaluationContext
 
 
@@ -76,7 +80,11 @@ def _split_into_folds(ws: EvaluationContext) -> list[Fold]:
     order = np.argsort(folds.codes, kind="stable")
     ends = np.searchsorted(folds.codes[order], np.arange(len(folds.names) + 1))
     spans = zip(folds.names, ends[:-1].tolist(), ends[1:].tolist(), strict=True)
-    return [Fold(name, EvaluationContext(ws.case.take(order[start:end]))) for name, start, end in spans if end > start]
+    return [
+        Fold(name, order[start:end], EvaluationContext(ws.case.take(order[start:end])))
+        for name, start, end in spans
+        if end > start
+    ]
 
 
 def label_table(ws: EvaluationContext, call: MetricCall, label: str) -> tuple[int, int, int, int]:
@@ -124,6 +132,54 @@ def average_f1_by_fold(ws: EvaluationContext, call: MetricCall, average: Average
         for note, fold_names in notes.items()
     ]
     return FoldValues(tuple(fold.name for fold in folds), tuple(values), reason, _truncate_notes(note_texts), refusal)
+
+
+def label_f1_draws(draws: DrawContext, call: MetricCall) -> Floats:
+    """The mean over folds of `label_f1_by_fold` for many draws at once."""
+    label = requested_label(draws.rows, call)
+
+    def value(fold: DrawContext) -> tuple[Floats, Masks]:
+        tally = fold.tally(call.options)
+        at = label_position(label, tally.names)
+        tp, fp, fn, _ = (column[at] for column in tally.classes.columns)
+        return np.where(tp + fn > 0, divide_draws(2 * tp, 2 * tp + fp + fn), np.nan), np.zeros(len(tp), dtype=bool)
+
+    return _mean_over_folds_of_draws(draws, call, value)
+
+
+def average_f1_draws(draws: DrawContext, call: MetricCall, average: Average) -> Floats:
+    """The mean over folds of `average_f1_by_fold` for many draws at once."""
+
+    def value(fold: DrawContext) -> tuple[Floats, Masks]:
+        tally = fold.tally(call.options)
+        has_gold = (tally.classes.support[~excluded_mask(tally.names, call)] > 0).any(axis=0)
+        try:
+            values = average.compute_draws(fold, call, F1.ratio(call))
+        except UndefinedError:
+            values = np.full(fold.draws, np.nan)
+        refused = has_gold & np.isnan(values) & (call.options["zero_division"] == "error")
+        return np.where(has_gold, values, np.nan), refused
+
+    return _mean_over_folds_of_draws(draws, call, value)
+
+
+def _mean_over_folds_of_draws(
+    draws: DrawContext, call: MetricCall, value: Callable[[DrawContext], tuple[Floats, Masks]]
+) -> Floats:
+    """`mean_over_folds` of each draw; a fold without instances in a draw is no fold of it."""
+    sums, averaged, refused = np.zeros(draws.draws), np.zeros(draws.draws), np.zeros(draws.draws, dtype=bool)
+    for of_fold in draws.shared("folds", lambda: _folds_of_draws(draws)):
+        values, refused_here = value(of_fold)
+        present, undefined = of_fold.total > 0, np.isnan(values)
+        counted = present & (~undefined | (call.params["undefined"] == "zero"))
+        sums = sums + np.where(counted & ~undefined, values, 0.0)
+        averaged = averaged + counted
+        refused = refused | (present & refused_here)
+    return np.where(refused, np.nan, divide_draws(sums, averaged))
+
+
+def _folds_of_draws(draws: DrawContext) -> list[DrawContext]:
+    return [draws.part(fold.ws, fold.positions) for fold in folds_of(draws.rows)]
 
 
 def _truncate_notes(notes: list[str]) -> tuple[str, ...]:

@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from app.scoring.declaration.metric import Compute, Example, MetricCall, Param, Properties, Result
+from app.scoring.declaration.metric import Compute, ComputeDraws, Example, MetricCall, Param, Properties, Result
+from app.scoring.draw_context import DrawContext, Floats, NoDrawForm, divide_draws
 from app.scoring.hierarchy.ancestor_paths import HierarchyCostLimitError
-from app.scoring.hierarchy.augmented_sets import AncestorClosures, AugmentedOverlap, count_overlap
+from app.scoring.hierarchy.augmented_sets import AncestorClosures, AugmentedOverlap, LabelSets, count_overlap
 from app.scoring.hierarchy.distances import HierarchyDistances
 from app.scoring.metrics.hierarchies.hierarchy_inputs import (
     COUNT_ROOT_PARAM,
@@ -14,6 +15,7 @@ from app.scoring.metrics.hierarchies.hierarchy_inputs import (
     OverlapTerms,
     ancestry,
     average_share,
+    average_share_draws,
     declare_hierarchy_metric,
     effort,
     f1_terms,
@@ -21,17 +23,19 @@ from app.scoring.metrics.hierarchies.hierarchy_inputs import (
     label_set_key,
     label_sets,
     pooled_share,
+    pooled_share_draws,
     precision_terms,
     recall_terms,
     weighted_total,
 )
-from app.scoring.metrics.labels.undefined_rules import UndefinedError, join_names
+from app.scoring.metrics.labels.undefined_rules import Mask, UndefinedError, join_names
 from app.scoring.metrics.shared_declarations import (
     LABEL_SET_OPTIONS,
     SINGLE_LABEL_TASKS,
     UNBOUNDED_RANGE,
     choice_param,
 )
+from app.scoring.numeric.exact import Integers
 from app.scoring.tally import EvaluationContext
 
 
@@ -70,26 +74,63 @@ def _share_of(terms: OverlapTerms) -> Compute:
     return compute
 
 
+def _share_of_draws(terms: OverlapTerms) -> ComputeDraws:
+    """`_share_of` for many draws at once."""
+
+    def values(draws: DrawContext, call: MetricCall) -> Floats:
+        if call.params["pooled"] == "true":
+            return pooled_share_draws(draws, call, _augmented_overlap(draws.rows, call), terms)
+        return average_share_draws(draws, call, lambda: _augmented_overlap(draws.rows, call), terms)
+
+    return values
+
+
 def symmetric_difference(ws: EvaluationContext, call: MetricCall) -> Result:
     """The mean number of nodes that only one of the two extended sets has."""
     overlap = _augmented_overlap(ws, call)
-    sizes = overlap.gold + overlap.predicted - 2 * overlap.shared
-    return Result(weighted_total(ws, sizes) / ws.total, None, overlap.notes)
+    return Result(weighted_total(ws, _unshared_nodes(overlap)) / ws.total, None, overlap.notes)
+
+
+def symmetric_difference_draws(draws: DrawContext, call: MetricCall) -> Floats:
+    """`symmetric_difference` for many draws at once."""
+    return divide_draws(draws.sum_of(_unshared_nodes(_augmented_overlap(draws.rows, call))), draws.total)
+
+
+def _unshared_nodes(overlap: AugmentedOverlap) -> Integers:
+    """How many nodes only one of the two extended sets of each instance has."""
+    unshared: Integers = overlap.gold + overlap.predicted - 2 * overlap.shared
+    return unshared
 
 
 def tree_induced_error(ws: EvaluationContext, call: MetricCall) -> Result:
     """The mean length of the shortest path between the gold and the predicted label."""
-    tree = ancestry(ws, joined=has_virtual_root(call))
     gold, predicted = label_sets(ws, call)
     if predicted.outside.any() or gold.outside.any():
         raise UndefinedError("a label outside the vocabulary is not in the hierarchy")
-    has_prediction = np.zeros(len(gold.outside), dtype=bool)
-    has_prediction[predicted.rows] = True
+    has_prediction = _has_prediction(predicted)
     missing = int((~has_prediction).sum())
     if missing and call.options["one_empty"] != "skip":
         raise UndefinedError("some instances have no prediction; one_empty=skip leaves them out")
     if missing == len(has_prediction):
         raise UndefinedError("no instance is left to average over")
+    lengths = _path_lengths(ws, call)
+    if lengths.min() < 0:
+        raise UndefinedError("some labels are in different trees; count_root=true joins all trees")
+    notes = (f"instances without a prediction, left out (one_empty=skip): {missing}",) if missing else ()
+    return Result(weighted_total(ws, lengths) / weighted_total(ws, has_prediction.astype(np.int64)), None, notes)
+
+
+def _has_prediction(predicted: LabelSets) -> Mask:
+    has_prediction = np.zeros(len(predicted.outside), dtype=bool)
+    has_prediction[predicted.rows] = True
+    return has_prediction
+
+
+def _path_lengths(ws: EvaluationContext, call: MetricCall) -> Integers:
+    """The length of the path of each instance: 0 without a prediction, negative for labels of different trees."""
+    tree = ancestry(ws, joined=has_virtual_root(call))
+    gold, predicted = label_sets(ws, call)
+    has_prediction = _has_prediction(predicted)
     distances = ws.common(("distances", has_virtual_root(call)), lambda: HierarchyDistances(tree))
     lengths = np.zeros(len(has_prediction), dtype=np.int64)
     try:
@@ -97,10 +138,24 @@ def tree_induced_error(ws: EvaluationContext, call: MetricCall) -> Result:
         lengths[has_prediction] = distances.between(predicted.nodes, gold.nodes[has_prediction], len(has_prediction))
     except HierarchyCostLimitError:
         raise UndefinedError(TOO_FAR_REASON) from None
-    if lengths.min() < 0:
-        raise UndefinedError("some labels are in different trees; count_root=true joins all trees")
-    notes = (f"instances without a prediction, left out (one_empty=skip): {missing}",) if missing else ()
-    return Result(weighted_total(ws, lengths) / weighted_total(ws, has_prediction.astype(np.int64)), None, notes)
+    return lengths
+
+
+def tree_induced_error_draws(draws: DrawContext, call: MetricCall) -> Floats:
+    """`tree_induced_error` for many draws at once."""
+    gold, predicted = label_sets(draws.rows, call)
+    if gold.outside.any():
+        raise NoDrawForm
+    has_prediction = _has_prediction(predicted)
+    if not has_prediction.any():
+        return np.full(draws.draws, np.nan)
+    key = ("path lengths", has_virtual_root(call), *label_set_key(call))
+    lengths = draws.rows.shared(key, lambda: _path_lengths(draws.rows, call))
+    undefined = (predicted.outside > 0) | (lengths < 0)
+    if call.options["one_empty"] != "skip":
+        undefined = undefined | ~has_prediction
+    values = divide_draws(draws.sum_of(lengths), draws.sum_rows(has_prediction))
+    return np.where(draws.sum_rows(undefined) > 0, np.nan, values)
 
 
 _MAX_DEPTH_PARAM = Param(
@@ -177,6 +232,7 @@ def _register_hierarchical(key: str, short: str, terms: OverlapTerms, equations:
         source=_SOURCE,
         example=hierarchy_example(value),
         compute=_share_of(terms),
+        compute_draws=_share_of_draws(terms),
         symbols=_SYMBOLS,
         peers=_PEERS,
         equation_of_call=shown,
@@ -225,6 +281,7 @@ declare_hierarchy_metric(
     source="Kosmopoulos et al. 2015, Evaluation measures for hierarchical classification, sec 3.2.2",
     example=hierarchy_example("4/3"),
     compute=symmetric_difference,
+    compute_draws=symmetric_difference_draws,
     symbols=_SYMBOLS,
     peers={"HEMKit": f"SDL with all ancestors: {_HEMKIT_NOTE}"},
 )
@@ -248,6 +305,7 @@ declare_hierarchy_metric(
         hierarchy=_EXAMPLE_HIERARCHY,
     ),
     compute=tree_induced_error,
+    compute_draws=tree_induced_error_draws,
     hints={"multilabel": "for label sets use mgia or hierarchical_symmetric_difference"},
     symbols={
         "\u03b3": "number of steps of the shortest path between two labels, up and down the hierarchy; if "

@@ -9,11 +9,13 @@ from app.scoring.declaration.distinct_value_bounds import CONFUSION
 from app.scoring.declaration.metric import HIERARCHY, LABELS, MetricCall, Result
 from app.scoring.declaration.metric_syntax import pluralize
 from app.scoring.declaration.task import TASK_KINDS
+from app.scoring.draw_context import DrawContext, Floats, InstanceValues, divide_draws
 from app.scoring.evaluation_input import Labels
 from app.scoring.hierarchy.ancestor_paths import Ancestry
 from app.scoring.hierarchy.augmented_sets import AugmentedOverlap, LabelSets
 from app.scoring.hierarchy.cost_limit import HierarchyCostEstimate
-from app.scoring.metrics.labels.averages import FixedInstances, average_instances, empty_set_values
+from app.scoring.metrics.labels.average_draws import zero_division_of_draws
+from app.scoring.metrics.labels.averages import FixedInstances, average_instances, empty_set_values, instance_values
 from app.scoring.metrics.labels.undefined_rules import UndefinedError, join_names, ratio_or_substitute
 from app.scoring.metrics.shared_declarations import (
     LABEL_SET_OPTIONS,
@@ -162,6 +164,24 @@ def pooled_share(ws: EvaluationContext, call: MetricCall, overlap: AugmentedOver
     numerator, denominator = (weighted_total(ws, column) for column in terms(overlap))
     value, notes = ratio_or_substitute(call, "higher", numerator, denominator, f"pooled {call.metric.name}")
     return Result(value, None, (*overlap.notes, *notes))
+
+
+def average_share_draws(
+    draws: DrawContext, call: MetricCall, overlap: Callable[[], AugmentedOverlap], terms: OverlapTerms
+) -> Floats:
+    """`average_share` for many draws at once."""
+
+    def make() -> InstanceValues:
+        numbers = overlap()
+        return instance_values(*terms(numbers), empty_set_instances(draws.rows, call, numbers))
+
+    return draws.mean_of_call(call.cache_key, make)
+
+
+def pooled_share_draws(draws: DrawContext, call: MetricCall, overlap: AugmentedOverlap, terms: OverlapTerms) -> Floats:
+    """`pooled_share` for many draws at once."""
+    numerator, denominator = (draws.sum_of(column) for column in terms(overlap))
+    return np.where(denominator == 0, zero_division_of_draws(call, "higher"), divide_draws(numerator, denominator))
 
 
 def weighted_total(ws: EvaluationContext, counts: Integers) -> int:

@@ -6,7 +6,8 @@ from functools import partial
 
 import numpy as np
 
-from app.scoring.declaration.metric import Compute, MetricCall, Param, Properties, Result
+from app.scoring.declaration.metric import Compute, ComputeDraws, MetricCall, Param, Properties, Result
+from app.scoring.draw_context import DrawContext, Floats
 from app.scoring.hierarchy.ancestor_paths import Ancestry, HierarchyCostLimitError
 from app.scoring.hierarchy.augmented_sets import AugmentedOverlap, Int
 from app.scoring.hierarchy.cost_limit import max_visited_nodes
@@ -16,8 +17,10 @@ from app.scoring.metrics.hierarchies.hierarchical import hierarchy_example
 from app.scoring.metrics.hierarchies.hierarchy_inputs import (
     COUNT_ROOT_PARAM,
     TOO_LARGE_REASON,
+    OverlapTerms,
     ancestry,
     average_share,
+    average_share_draws,
     declare_hierarchy_metric,
     effort,
     empty_set_instances,
@@ -27,7 +30,7 @@ from app.scoring.metrics.hierarchies.hierarchy_inputs import (
     precision_terms,
     recall_terms,
 )
-from app.scoring.metrics.labels.averages import average_instances
+from app.scoring.metrics.labels.averages import FixedInstances, average_instances, instance_values
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
 from app.scoring.metrics.shared_declarations import SIGNED_RANGE, choice_param
 from app.scoring.tally import EvaluationContext
@@ -108,6 +111,17 @@ def _hemkit_sizes(sets: LabelSetPair, tree: Ancestry) -> tuple[int, int, int, in
     return len(gold), len(predicted), len(gold & predicted), len(gold) + len(predicted)
 
 
+def _average_of_draws(terms: OverlapTerms) -> ComputeDraws:
+    """The mean share of joined nodes for many draws at once."""
+    return lambda draws, call: average_share_draws(draws, call, lambda: _joined_overlap(draws.rows, call)[0], terms)
+
+
+def lca_f1_draws(draws: DrawContext, call: MetricCall) -> Floats:
+    """`lca_f1` for many draws at once."""
+    sizes, nodes = _joined_overlap(draws.rows, call)
+    return average_share_draws(draws, call, lambda: sizes, lambda overlap: (2 * overlap.shared, nodes))
+
+
 def lca_precision(ws: EvaluationContext, call: MetricCall) -> Result:
     """The mean share of the nodes of the joined predicted set that the joined gold set has too."""
     return average_share(ws, call, _joined_overlap(ws, call)[0], precision_terms)
@@ -126,6 +140,16 @@ def lca_f1(ws: EvaluationContext, call: MetricCall) -> Result:
 
 def mgia(ws: EvaluationContext, call: MetricCall) -> Result:
     """1 - (error of the matches between the sets) / (largest possible error); 1 for equal sets."""
+    return average_instances(*_mgia_terms(ws, call), ws.case.weights)
+
+
+def mgia_draws(draws: DrawContext, call: MetricCall) -> Floats:
+    """`mgia` for many draws at once."""
+    return draws.mean_of_call(call.cache_key, lambda: instance_values(*_mgia_terms(draws.rows, call)))
+
+
+def _mgia_terms(ws: EvaluationContext, call: MetricCall) -> tuple[Int, Int, list[FixedInstances]]:
+    """Numerator and denominator of each instance, and the instances whose value the options fix."""
     max_error = int(call.params["max_error"])
 
     def count(sets: LabelSetPair, tree: Ancestry) -> tuple[int, ...]:
@@ -142,7 +166,7 @@ def mgia(ws: EvaluationContext, call: MetricCall) -> Result:
     numerator = np.where(equal, 1, differing * max_error - error)
     largest = np.where(numerator < 0, differing, differing + outside) * max_error
     fixed = empty_set_instances(ws, call, sizes)
-    return average_instances(numerator, np.where(equal, 1, largest), fixed, ws.case.weights)
+    return numerator, np.where(equal, 1, largest), fixed
 
 
 _SHARED_LATEX = r"|\tilde{P}_{i}\cap\tilde{Y}_{i}|"
@@ -189,7 +213,9 @@ _LINKS_PARAM = choice_param(
 _declare = partial(declare_hierarchy_metric, source=_SOURCE)
 
 
-def _register_lca(key: str, short: str, compute: Compute, terms: tuple[str, str], value: str) -> None:
+def _register_lca(
+    key: str, short: str, computes: tuple[Compute, ComputeDraws], terms: tuple[str, str], value: str
+) -> None:
     """Register one of the three measures; `terms` are numerator and denominator for one instance."""
     _declare(
         key=key,
@@ -199,7 +225,8 @@ def _register_lca(key: str, short: str, compute: Compute, terms: tuple[str, str]
         params=(COUNT_ROOT_PARAM, _LINKS_PARAM, _REDUNDANT_PARAM),
         properties=Properties(symmetric=key == "lca_f1", prevalence_sensitive=True),
         example=hierarchy_example(value),
-        compute=compute,
+        compute=computes[0],
+        compute_draws=computes[1],
         symbols={
             "P\u0303_i": f"predicted labels of instance i {_LINKED_MEANING}",
             "Y\u0303_i": f"gold labels of instance i {_LINKED_MEANING}",
@@ -208,9 +235,19 @@ def _register_lca(key: str, short: str, compute: Compute, terms: tuple[str, str]
     )
 
 
-_register_lca("lca_precision", "LCA-P", lca_precision, (_SHARED_LATEX, r"|\tilde{P}_{i}|"), "2/3")
-_register_lca("lca_recall", "LCA-R", lca_recall, (_SHARED_LATEX, r"|\tilde{Y}_{i}|"), "5/6")
-_register_lca("lca_f1", "LCA-F", lca_f1, (rf"2\,{_SHARED_LATEX}", r"|\tilde{P}_{i}|+|\tilde{Y}_{i}|"), "13/18")
+_register_lca(
+    "lca_precision",
+    "LCA-P",
+    (lca_precision, _average_of_draws(precision_terms)),
+    (_SHARED_LATEX, r"|\tilde{P}_{i}|"),
+    "2/3",
+)
+_register_lca(
+    "lca_recall", "LCA-R", (lca_recall, _average_of_draws(recall_terms)), (_SHARED_LATEX, r"|\tilde{Y}_{i}|"), "5/6"
+)
+_register_lca(
+    "lca_f1", "LCA-F", (lca_f1, lca_f1_draws), (rf"2\,{_SHARED_LATEX}", r"|\tilde{P}_{i}|+|\tilde{Y}_{i}|"), "13/18"
+)
 _declare(
     key="mgia",
     name="multi-label graph-induced accuracy",
@@ -230,6 +267,7 @@ _declare(
     properties=Properties(symmetric=True, prevalence_sensitive=True, ordinal=True),
     example=hierarchy_example("11/15"),
     compute=mgia,
+    compute_draws=mgia_draws,
     symbols={
         "e_i": "steps between the matched labels of instance i, with E for each label without a match",
         "E": "the largest error of a label, max_error",

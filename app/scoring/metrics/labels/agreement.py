@@ -7,8 +7,9 @@ import numpy as np
 
 from app.scoring.declaration.distinct_value_bounds import CLASS_TABLES, CONFUSION
 from app.scoring.declaration.metric import MetricCall, Properties, Result
+from app.scoring.draw_context import DrawContext, DrawTally, Floats, NoDrawForm, divide_draws
 from app.scoring.metrics.example_data import MULTICLASS_EXAMPLE
-from app.scoring.metrics.labels.confusion_cells import confusion_cells
+from app.scoring.metrics.labels.confusion_cells import class_distances, confusion_cells
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
 from app.scoring.metrics.shared_declarations import (
     SIGNED_RANGE,
@@ -16,12 +17,13 @@ from app.scoring.metrics.shared_declarations import (
     declare_single_label_metric,
     worked_example,
 )
-from app.scoring.numeric.exact import multiply, square_root, total
+from app.scoring.numeric.exact import Integers, multiply, square_root, total
 from app.scoring.tally import EvaluationContext, Tally
 
 OUTSIDE_IS_CATEGORY = "a label outside the vocabulary and a missing prediction are categories of their own"
 OUTSIDE_NEVER_AGREES = "a label outside the vocabulary and a missing prediction never agree and are no class of the sum"
 ONE_CLASS_REASON = "gold and predictions consist of the same single class, so chance agreement is 1 (0/0)"
+EXACT_LIMIT = 2**53  # binary64 holds smaller whole numbers exactly
 WEIGHTS_PARAM = choice_param(
     "weights",
     "the weight of a disagreement",
@@ -127,6 +129,84 @@ def mcc(ws: EvaluationContext, call: MetricCall) -> Result:
     return Result(-size if covariance < 0 else size)
 
 
+def cohen_kappa_draws(draws: DrawContext, call: MetricCall) -> Floats:
+    """`cohen_kappa` for many draws at once."""
+    tally = _whole_tally(draws, call)
+    if call.params["weights"] == "none":
+        chance = _chance_draws(tally)
+        return divide_draws(tally.n * tally.exact - chance, tally.n * tally.n - chance)
+    power = 1 if call.params["weights"] == "linear" else 2
+    distances, undefined = class_distances(draws.rows)
+    expected = _expected_distance_draws(tally, power)
+    values = divide_draws(expected - tally.n * draws.sum_of(distances**power), expected)
+    return np.where(draws.sum_rows(undefined) > 0, np.nan, values)
+
+
+def _whole_tally(draws: DrawContext, call: MetricCall) -> DrawTally:
+    """The counts; raises NoDrawForm where products of two of them may not be exact in binary64."""
+    largest, scale = draws.total.max(initial=0), 4 if call.params.get("weights", "none") == "none" else 2
+    m = len(draws.spec.classes) if scale == 2 else 1  # products of distances too
+    if scale * (largest * m) ** 2 >= EXACT_LIMIT:
+        raise NoDrawForm
+    return draws.tally(call.options)
+
+
+def _chance_draws(tally: DrawTally) -> Floats:
+    """`_chance_agreement` of each draw."""
+    return np.asarray(np.add.reduce(tally.classes.predicted * tally.classes.support, axis=0))
+
+
+def _expected_distance_draws(tally: DrawTally, power: int) -> Floats:
+    """`_expected_distance` of each draw."""
+    gold, predicted = tally.classes.support, tally.classes.predicted
+    if power == 1:
+        below_gold, below_predicted = np.cumsum(gold, axis=0), np.cumsum(predicted, axis=0)
+        gaps = below_gold * (tally.n - below_predicted) + below_predicted * (tally.n - below_gold)
+        return np.asarray(np.add.reduce(gaps, axis=0))
+    at = np.arange(len(gold), dtype=np.float64)[:, None]
+    (gold_first, gold_second), (first, second) = (
+        [np.add.reduce(side * at**k, axis=0) for k in (1, 2)] for side in (gold, predicted)
+    )
+    return np.asarray(tally.n * (gold_second + second) - 2 * gold_first * first)
+
+
+def scott_pi_draws(draws: DrawContext, call: MetricCall) -> Floats:
+    """`scott_pi` for many draws at once."""
+    tally = _whole_tally(draws, call)
+    chance = _sum_of_squares(tally.classes.support + tally.classes.predicted)
+    for outside in (tally.outside_fp, tally.outside_fn, tally.without_prediction):
+        chance = chance + outside * outside
+    return divide_draws(4 * tally.n * tally.exact - chance, 4 * tally.n * tally.n - chance)
+
+
+def gwet_ac1_draws(draws: DrawContext, call: MetricCall) -> Floats:
+    """`gwet_ac1` for many draws at once."""
+    tally = _whole_tally(draws, call)
+    others = len(tally.names) - 1
+    if others == 0:
+        return np.full(draws.draws, np.nan)
+    both = tally.classes.support + tally.classes.predicted
+    chance = np.add.reduce(both * (2 * tally.n - both), axis=0) / others
+    return divide_draws(4 * tally.n * tally.exact - chance, 4 * tally.n * tally.n - chance)
+
+
+def mcc_draws(draws: DrawContext, call: MetricCall) -> Floats:
+    """`mcc` for many draws at once."""
+    tally = _whole_tally(draws, call)
+    square = tally.n * tally.n
+    outside = tally.outside_fp * tally.outside_fp + tally.without_prediction * tally.without_prediction
+    spread_predicted = square - _sum_of_squares(tally.classes.predicted) - outside
+    spread_gold = square - _sum_of_squares(tally.classes.support) - tally.outside_fn * tally.outside_fn
+    covariance = tally.n * tally.exact - _chance_draws(tally)
+    values = divide_draws(covariance, np.sqrt(spread_predicted) * np.sqrt(spread_gold))
+    return np.where((spread_predicted == 0) | (spread_gold == 0), 0.0, values)
+
+
+def _sum_of_squares(counts: Integers | Floats) -> Floats:
+    """The sum over classes of the squared counts of each draw."""
+    return np.asarray(np.add.reduce(counts * counts, axis=0))
+
+
 _OBSERVED = r"p_{o}=\frac{1}{n}\sum_{j} \mathrm{TP}_{j}"
 _BEYOND = r"\frac{p_{o}-p_{e}}{1-p_{e}},\quad " + _OBSERVED
 _POOLED_SHARE = r"\pi_{j}=\frac{n_{j}+p_{j}}{2\,n}"
@@ -164,6 +244,7 @@ _declare(
     source=f"Cohen 1960, A coefficient of agreement for nominal scales; Cohen 1968, Weighted kappa; {OUTSIDE_IS_CATEGORY}",
     example=worked_example(MULTICLASS_EXAMPLE, "4/13"),
     compute=cohen_kappa,
+    compute_draws=cohen_kappa_draws,
     hints={"multilabel": "kappa requires one label per instance"},
     symbols={**_AGREEMENT_SYMBOLS, **_WEIGHTED_KAPPA_SYMBOLS},
     peers={
@@ -182,6 +263,8 @@ _declare(
     source=f"Scott 1955, Reliability of content analysis; {OUTSIDE_IS_CATEGORY}",
     example=worked_example(MULTICLASS_EXAMPLE, "29/101"),
     compute=scott_pi,
+    compute_draws=scott_pi_draws,
+    merges_cells=True,
     hints={"multilabel": "this coefficient requires one label per instance"},
     symbols=_PI_SYMBOLS,
     peers={"PyCM": 'Scott PI; "None" if it is 0/0'},
@@ -194,6 +277,8 @@ _declare(
     source=f"Gwet 2008, Computing inter-rater reliability and its variance; {OUTSIDE_NEVER_AGREES}",
     example=worked_example(MULTICLASS_EXAMPLE, "79/223"),
     compute=gwet_ac1,
+    compute_draws=gwet_ac1_draws,
+    merges_cells=True,
     hints={"multilabel": "this coefficient requires one label per instance"},
     symbols={**_PI_SYMBOLS, "K": "number of declared classes"},
     peers={
@@ -209,6 +294,8 @@ _declare(
     f"{OUTSIDE_IS_CATEGORY}",
     example=worked_example(MULTICLASS_EXAMPLE, "0.32714432804381227"),
     compute=mcc,
+    compute_draws=mcc_draws,
+    merges_cells=True,
     hints={"multilabel": "the correlation requires one label per instance"},
     peers={
         "scikit-learn": "matthews_corrcoef; 0 if a side is constant, as here",

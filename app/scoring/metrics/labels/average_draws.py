@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from app.scoring.declaration.metric import MetricCall
+from app.scoring.declaration.metric import Direction, MetricCall
 from app.scoring.draw_context import DrawContext, DrawTally, Floats, divide_draws
 from app.scoring.metrics.labels.ratio_forms import RatioMeasure, TableColumns
 from app.scoring.metrics.labels.undefined_rules import (
@@ -53,9 +53,13 @@ def _table_draws(call: MetricCall, ratio: RatioMeasure, table: TableColumns) -> 
 
 
 def _substitute(call: MetricCall, ratio: RatioMeasure) -> float:
+    return zero_division_of_draws(call, ratio.direction, lowest=ratio.lowest)
+
+
+def zero_division_of_draws(call: MetricCall, direction: Direction, *, lowest: float = 0.0) -> float:
     """The value that stands for 0/0, NaN where the draw has none."""
     try:
-        value = zero_division_value(call, ratio.direction, "", lowest=ratio.lowest)
+        value = zero_division_value(call, direction, "", lowest=lowest)
     except UndefinedError:
         value = None
     return np.nan if value is None else value

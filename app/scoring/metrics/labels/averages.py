@@ -13,6 +13,7 @@ from app.scoring.declaration.distinct_value_bounds import CLASS_TABLES, INSTANCE
 from app.scoring.declaration.metric import (
     LABELS,
     TRAIN_FREQUENCIES,
+    UNKNOWN_CELLS,
     ClassWeighting,
     MetricCall,
     Result,
@@ -20,7 +21,7 @@ from app.scoring.declaration.metric import (
 )
 from app.scoring.declaration.metric_syntax import pluralize
 from app.scoring.declaration.task import TASK_KINDS, TaskKind
-from app.scoring.draw_context import DrawContext, InstanceValues
+from app.scoring.draw_context import DrawContext, InstanceValues, NoDrawForm
 from app.scoring.metrics.labels.average_draws import (
     AverageDraws,
     lfb_train_draws,
@@ -45,12 +46,12 @@ from app.scoring.metrics.labels.undefined_rules import (
     train_weights,
     zero_division_value,
 )
-from app.scoring.metrics.shared_declarations import LABEL_SET_OPTIONS, MULTILABEL_TASKS
+from app.scoring.metrics.shared_declarations import KNOWN_CELL_OPTIONS, LABEL_SET_OPTIONS, MULTILABEL_TASKS
 from app.scoring.numeric.correct_rounding import Real, to_real, weighted_sum
 from app.scoring.numeric.exact import Floats, Integers, divide, square_root, total
 from app.scoring.tally import EvaluationContext, InstanceCounts, Tally
 
-_LABEL_AVERAGE_OPTIONS = ("zero_division", "exclude_labels", *LABEL_SET_OPTIONS)
+_LABEL_AVERAGE_OPTIONS = ("zero_division", "exclude_labels", *KNOWN_CELL_OPTIONS)
 
 
 FixedInstances = tuple[Mask, float | None, str]
@@ -88,7 +89,10 @@ class Average:
 def single_class(ws: EvaluationContext, call: MetricCall, ratio: RatioMeasure) -> Result:
     """The value of one class: of `label`, else of the positive label of a binary task. Raises UndefinedError."""
     label, tally = requested_label(ws, call), ws.tally(call.options)
-    table = table_of(tally.classes, label_position(label, tally.names))
+    position = label_position(label, tally.names)
+    if tally.unseen is not None and tally.unseen[position]:
+        raise UndefinedError(f"the gold has no known cell of {label}")
+    table = table_of(tally.classes, position)
     return _table_result(call, ratio, table, f"{ratio.name} of {label}")
 
 
@@ -205,7 +209,10 @@ def samples_draws(draws: DrawContext, call: MetricCall, ratio: RatioMeasure) -> 
     """`samples` for many draws at once."""
 
     def values() -> InstanceValues:
-        numerator, denominator, fixed = _sample_terms(draws.rows.tally(call.options).instances, call, ratio)
+        try:
+            numerator, denominator, fixed = _sample_terms(draws.rows.tally(call.options).instances, call, ratio)
+        except UndefinedError:  # a draw without the instances that are 0/0 has a value
+            raise NoDrawForm from None
         return instance_values(numerator, denominator, fixed, ratio.values)
 
     return draws.mean_of_call((call.cache_key, ratio.name), values)
@@ -293,18 +300,12 @@ def instance_values(
     return values, counted
 
 
-def f_beta_of(precision: Real, recall: Real, beta: Fraction) -> Real:
-    """F_beta of two averages that are not both 0."""
-    square = beta * beta
-    return precision * recall * (1 + square) / (precision * square + recall)
-
-
 SINGLE_CLASS = Average(
     suffix="",
     name="",
     equation="{B}",
     index="",
-    options=("zero_division", *LABEL_SET_OPTIONS[:3]),
+    options=("zero_division", *LABEL_SET_OPTIONS[:3], UNKNOWN_CELLS),
     granularity=ONE_TABLE,
     compute=single_class,
     compute_draws=single_class_draws,
@@ -384,7 +385,7 @@ SAMPLES = Average(
     equation=r"\frac{1}{n}\sum_{i=1}^{n} {B}",
     index="i",
     tasks=MULTILABEL_TASKS,
-    options=("zero_division", "both_empty", "one_empty", *LABEL_SET_OPTIONS),
+    options=("zero_division", "both_empty", "one_empty", *KNOWN_CELL_OPTIONS),
     is_prevalence_sensitive=True,
     source="Wenzel eq 23-28; Zhang & Zhou 2014 sec 2.2.2",
     granularity=INSTANCES,

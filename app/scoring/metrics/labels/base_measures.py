@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from app.scoring.declaration.metric import (
+    UNKNOWN_CELLS,
     Compute,
     ComputeDraws,
     Direction,
@@ -263,6 +264,7 @@ def averaged_equation(base: BaseMeasure, average: Average) -> str:
 def averaged_metric(base: BaseMeasure, average: Average) -> Metric:
     """The metric for this base measure under this average."""
     drop = set() if base.can_be_undefined and base.replaceable else {"zero_division"}
+    drop |= set() if {"multilabel"} & set(average.tasks) & set(base.tasks) else {UNKNOWN_CELLS}
     if average is SAMPLES:
         drop |= {"zero_division"} if base.set_like else {"both_empty", "one_empty"}
     return Metric(
@@ -285,10 +287,12 @@ def averaged_metric(base: BaseMeasure, average: Average) -> Metric:
         example=_example(base, average),
         compute=_compute(base, average.compute),
         compute_draws=_compute_draws(base, average.compute_draws),
+        merges_cells=average is not SAMPLES,
         hints=dict.fromkeys(SINGLE_LABEL_TASKS, average.hint) if average.hint else base.hints,
         floor=3 if base.range == UNIT_RANGE and average is not LFB_TRAIN else 0,
         peers=base.peers,
         counted=ReportedCounts((base.key,), average.weights),
+        instance_mean=average is SAMPLES and base.set_like and base.range == UNIT_RANGE,
     )
 
 

@@ -10,12 +10,13 @@ import numpy as np
 
 from app.scoring.declaration.distinct_value_bounds import INSTANCES
 from app.scoring.declaration.metric import MetricCall, Param, Result
+from app.scoring.draw_context import DrawContext, Floats, InstanceValues, divide_draws
 from app.scoring.metrics.example_data import MULTILABEL_EXAMPLE
-from app.scoring.metrics.labels.averages import FixedInstances, average_instances, empty_set_values
-from app.scoring.metrics.labels.undefined_rules import UndefinedError
+from app.scoring.metrics.labels.averages import FixedInstances, average_instances, empty_set_values, instance_values
+from app.scoring.metrics.labels.undefined_rules import Mask, UndefinedError
 from app.scoring.metrics.shared_declarations import (
     ASYMMETRIC,
-    LABEL_SET_OPTIONS,
+    KNOWN_CELL_OPTIONS,
     MULTILABEL_TASKS,
     SINGLE_LABEL_TASKS,
     choice_param,
@@ -58,10 +59,7 @@ def alpha_score(ws: EvaluationContext, call: MetricCall) -> Result:
         raise UndefinedError("epsilon is added to counts, but instance weights have no defined unit")
     if call.params["pooled"] == "true":
         return _pooled_score(instances, fixed, (beta, gamma, epsilon), alpha)
-    scale = math.lcm(beta.denominator, gamma.denominator)
-    coefficients = (scale, scale - int(scale * gamma), scale - int(scale * beta), 0)
-    numerator = linear_combination(coefficients, instances.counts.columns)
-    denominator = linear_combination((scale, scale, scale, 0), instances.counts.columns)
+    numerator, denominator = _ratio_terms(instances, beta, gamma)
     mean = average_instances(numerator, denominator, fixed, instances.weights)
     if alpha == 1:
         return mean
@@ -71,6 +69,61 @@ def alpha_score(ws: EvaluationContext, call: MetricCall) -> Result:
     else:
         value = _mean_of_powers(numerator, denominator, fixed, instances.weights, alpha=float(alpha))
     return Result(None if value is None else round_to_12_digits(value), None, mean.notes)
+
+
+def alpha_score_draws(draws: DrawContext, call: MetricCall) -> Floats:
+    """`alpha_score` for many draws at once."""
+    alpha, beta, gamma, epsilon = (to_fraction(call.params[name]) for name in ("alpha", "beta", "gamma", "epsilon"))
+    instances = draws.rows.tally(call.options).instances
+    fixed = _empty_set_values(instances, call)
+    if epsilon and instances.weights is not None:
+        raise UndefinedError("epsilon is added to counts, but instance weights have no defined unit")
+    if call.params["pooled"] == "true":
+        return _pooled_draws(draws, instances, fixed, (float(beta), float(gamma), float(epsilon)), float(alpha))
+
+    def make() -> InstanceValues:
+        numerator, denominator = _ratio_terms(instances, beta, gamma)
+        return instance_values(numerator, denominator, fixed, lambda a, b: _powers(divide(a, b), float(alpha)))
+
+    return draws.mean_of_call(call.cache_key, make)
+
+
+def _pooled_draws(
+    draws: DrawContext,
+    instances: InstanceCounts,
+    fixed: list[FixedInstances],
+    parts: tuple[float, float, float],
+    alpha: float,
+) -> Floats:
+    beta, gamma, epsilon = parts
+    included = _included(instances, fixed)
+    tp, fp, fn, _ = (draws.sum_of(np.asarray(column) * included) for column in instances.counts.columns)
+    denominator = tp + fp + fn + epsilon
+    values = _powers(1 - divide_draws(beta * fn + gamma * fp, denominator), alpha)
+    empty = fixed[0][1]
+    substitute = np.where(draws.sum_rows(included) > 0, np.nan if empty is None else empty, np.nan)
+    return np.where(denominator == 0, substitute, values)
+
+
+def _powers(values: Floats, alpha: float) -> Floats:
+    """Each value to the power, rounded so that it does not depend on the library of the machine."""
+    return values if alpha == 1 else np.array([round_to_12_digits(value**alpha) for value in values.tolist()])
+
+
+def _ratio_terms(instances: InstanceCounts, beta: Fraction, gamma: Fraction) -> tuple[Integers, Integers]:
+    """Numerator and denominator of the ratio of each instance, scaled to integers."""
+    scale = math.lcm(beta.denominator, gamma.denominator)
+    coefficients = (scale, scale - int(scale * gamma), scale - int(scale * beta), 0)
+    columns = instances.counts.columns
+    return linear_combination(coefficients, columns), linear_combination((scale, scale, scale, 0), columns)
+
+
+def _included(instances: InstanceCounts, fixed: list[FixedInstances]) -> Mask:
+    """The instances whose counts are pooled."""
+    included = np.ones(len(instances.gold_size), dtype=bool)
+    for mask, value, _ in fixed:
+        included &= ~mask if value is None else True
+    return included
 
 
 def _parameter_error(params: Mapping[str, str]) -> str | None:
@@ -95,9 +148,7 @@ def _pooled_score(
     instances: InstanceCounts, fixed: list[FixedInstances], parts: tuple[Fraction, Fraction, Fraction], alpha: Fraction
 ) -> Result:
     beta, gamma, epsilon = parts
-    included = np.ones(len(instances.gold_size), dtype=bool)
-    for mask, value, _ in fixed:
-        included &= ~mask if value is None else True
+    included = _included(instances, fixed)
     weights = included.astype(np.int64) if instances.weights is None else instances.weights * included
     tp, fp, fn, _ = (total(multiply(column, weights)) for column in instances.counts.columns)
     denominator = tp + fp + fn + epsilon
@@ -160,11 +211,12 @@ declare_label_set_metric(
         ),
         Param("epsilon", "number", "a constant added to the pooled denominator", default="0", bounds=(0, 1)),
     ),
-    options=("both_empty", "one_empty", *LABEL_SET_OPTIONS),
+    options=("both_empty", "one_empty", *KNOWN_CELL_OPTIONS),
     properties=replace(ASYMMETRIC, significant_digits=12),
     source="Boutell et al. 2004, Learning multi-label scene classification, sec 5.3; Sefidian (the pooled form)",
     example=worked_example(MULTILABEL_EXAMPLE, "13/16", {"alpha": "1", "beta": "0.25", "gamma": "1"}),
     compute=alpha_score,
+    compute_draws=alpha_score_draws,
     hints=dict.fromkeys(
         SINGLE_LABEL_TASKS, "with one label per instance, an answer is simply right or wrong: use accuracy"
     ),

@@ -9,7 +9,9 @@ from functools import partial
 import numpy as np
 
 from app.scoring.declaration.distinct_value_bounds import CONFUSION
+from app.scoring.declaration.interval_method import NO_INTERVAL_OF_BOUND, NO_INTERVAL_OF_TEST
 from app.scoring.declaration.metric import Compute, MetricCall, Param, Properties, Result
+from app.scoring.draw_context import DrawContext, Floats, divide_draws
 from app.scoring.metrics.example_data import BINARY_EXAMPLE, MULTICLASS_EXAMPLE
 from app.scoring.metrics.labels.agreement import unweighted_kappa
 from app.scoring.metrics.labels.confusion_cells import confusion_cells
@@ -54,6 +56,11 @@ def no_information_rate(ws: EvaluationContext, call: MetricCall) -> Result:
     """The share of the most frequent gold class: the accuracy of always predicting that class."""
     tally = ws.tally(call.options)
     return Result(_most_frequent(tally) / tally.n)
+
+
+def no_information_rate_draws(draws: DrawContext, call: MetricCall) -> Floats:
+    """`no_information_rate` for many draws at once."""
+    return divide_draws(draws.tally(call.options).classes.support.max(axis=0), draws.total)
 
 
 def _most_frequent(tally: Tally) -> int:
@@ -230,6 +237,8 @@ _declare(
     equation=r"\frac{1}{n}\max_{j} n_{j}",
     example=worked_example(MULTICLASS_EXAMPLE, "4/9"),
     compute=no_information_rate,
+    compute_draws=no_information_rate_draws,
+    merges_cells=True,
     name="no-information rate",
     names=("NIR", "AccuracyNull", "majority class baseline"),
     properties=ASYMMETRIC,
@@ -240,6 +249,8 @@ _declare(
     equation=r"\sup\{\theta: \sum_{k=x}^{n} \binom{n}{k}\theta^{k}(1-\theta)^{n-k}\leq 0.025\}",
     example=worked_example(MULTICLASS_EXAMPLE, "0.212008506779"),
     compute=_compute_from_tally(accuracy_lower),
+    interval=NO_INTERVAL_OF_BOUND,
+    merges_cells=True,
     name="lower end of the exact 95 % interval of the accuracy",
     names=("AccuracyLower", "Clopper-Pearson lower bound"),
     source="Clopper & Pearson 1934, The use of confidence or fiducial limits",
@@ -255,6 +266,8 @@ _declare(
     equation=r"\inf\{\theta: \sum_{k=0}^{x} \binom{n}{k}\theta^{k}(1-\theta)^{n-k}\leq 0.025\}",
     example=worked_example(MULTICLASS_EXAMPLE, "0.863004337735"),
     compute=_compute_from_tally(accuracy_upper),
+    interval=NO_INTERVAL_OF_BOUND,
+    merges_cells=True,
     name="upper end of the exact 95 % interval of the accuracy",
     names=("AccuracyUpper", "Clopper-Pearson upper bound"),
     source="Clopper & Pearson 1934, The use of confidence or fiducial limits",
@@ -270,6 +283,8 @@ _declare(
     equation=r"\sum_{k=x}^{n} \binom{n}{k}\theta_{0}^{k}(1-\theta_{0})^{n-k},\quad \theta_{0}=\frac{1}{n}\max_{j} n_{j}",
     example=worked_example(MULTICLASS_EXAMPLE, "0.365506905341"),
     compute=_compute_from_tally(accuracy_p_value),
+    interval=NO_INTERVAL_OF_TEST,
+    merges_cells=True,
     name="p-value of the accuracy against the no-information rate",
     names=("AccuracyPValue", "P-Value [Acc > NIR]"),
     properties=replace(_TEST_PROPERTIES, symmetric=False),
@@ -285,6 +300,7 @@ _declare(
     equation=r"P(\chi^{2}_{d}\geq s),\quad s=\sum_{j<k} \frac{(n_{jk}-n_{kj})^{2}}{n_{jk}+n_{kj}},\;d=\frac{m\,(m-1)}{2}",
     example=_MCNEMAR_EXAMPLE,
     compute=mcnemar_confusion,
+    interval=NO_INTERVAL_OF_TEST,
     name="McNemar's test of gold × predicted",
     names=("McnemarPValue", "Bowker's test of symmetry"),
     source="McNemar 1947; Bowker 1948, A test for symmetry in contingency tables; R's mcnemar.test",

@@ -32,6 +32,17 @@ def confusion_cells(ws: EvaluationContext, tally: Tally, missing: str) -> Confus
     return ws.shared("cells", lambda: _count_cells(ws))
 
 
+def class_distances(ws: EvaluationContext) -> tuple[Int, NDArray[np.bool_]]:
+    """The distance of the two classes of each instance in declared order, and the instances without two classes."""
+
+    def make() -> tuple[Int, NDArray[np.bool_]]:
+        m, gold, predicted = len(ws.spec.classes), ws.case.gold.codes, ws.case.predicted.codes
+        outside = (gold < 0) | (gold >= m) | (predicted < 0) | (predicted >= m)
+        return np.where(outside, 0, np.abs(gold.astype(np.int64) - predicted)), outside
+
+    return ws.shared("class distances", make)
+
+
 def _count_cells(ws: EvaluationContext) -> ConfusionCells:
     m = len(ws.spec.classes)
     keys = ws.case.gold.codes.astype(np.int64)

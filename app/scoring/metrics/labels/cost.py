@@ -10,8 +10,9 @@ import numpy as np
 
 from app.scoring.declaration.distinct_value_bounds import CONFUSION
 from app.scoring.declaration.metric import COST_MATRIX, LABELS, Example, MetricCall, Properties, Result, rounded_result
-from app.scoring.metrics.labels.confusion_cells import confusion_cells
-from app.scoring.metrics.labels.undefined_rules import UndefinedError, join_names, occurring_labels
+from app.scoring.draw_context import DrawContext, Floats, InstanceValues, divide_draws
+from app.scoring.metrics.labels.confusion_cells import class_distances, confusion_cells
+from app.scoring.metrics.labels.undefined_rules import UndefinedError, excluded_mask, join_names, occurring_labels
 from app.scoring.metrics.shared_declarations import (
     ASYMMETRIC,
     SINGLE_LABEL_OPTIONS,
@@ -83,6 +84,55 @@ def mean_absolute_class_distance_macro(ws: EvaluationContext, call: MetricCall) 
     return rounded_result(distance / int(mask.sum()), notes)
 
 
+def expected_cost_draws(draws: DrawContext, _call: MetricCall) -> Floats:
+    """`expected_cost` for many draws at once."""
+    costs, names, m = draws.spec.cost_matrix or {}, draws.spec.classes, len(draws.spec.classes)
+    gold, predicted = draws.case.gold.codes.astype(np.int64), draws.case.predicted.codes
+    _, undefined = class_distances(draws.rows)
+
+    def make() -> InstanceValues:
+        cells, at = np.unique(np.where(undefined, -1, gold * m + predicted), return_inverse=True)
+        found = [costs.get(names[cell // m], {}).get(names[cell % m], 0) if cell >= 0 else 0 for cell in cells.tolist()]
+        finite = [float(cost) if math.isfinite(cost) else 0.0 for cost in found]
+        return np.array(finite)[at], np.ones(len(gold), dtype=bool)
+
+    values = draws.mean_of_call("costs", make)
+    lacking = [code for code in np.unique(gold).tolist() if 0 <= code < m and not _has_costs(costs, names, code)]
+    return np.where(draws.sum_rows(undefined | np.isin(gold, lacking)) > 0, np.nan, values)
+
+
+def _has_costs(costs: Mapping[str, Mapping[str, float]], names: tuple[str, ...], code: int) -> bool:
+    """Whether every cost of a gold class is there and finite."""
+    try:
+        _check_costs(costs, names, [code])
+    except UndefinedError:
+        return False
+    return True
+
+
+def mean_absolute_class_distance_draws(draws: DrawContext, _call: MetricCall) -> Floats:
+    """`mean_absolute_class_distance` for many draws at once."""
+    distances, undefined = class_distances(draws.rows)
+    values = divide_draws(draws.sum_of(distances), draws.total)
+    return np.where(draws.sum_rows(undefined) > 0, np.nan, values)
+
+
+def mean_absolute_class_distance_macro_draws(draws: DrawContext, call: MetricCall) -> Floats:
+    """`mean_absolute_class_distance_macro` for many draws at once."""
+    tally = draws.tally(call.options)
+    distances, undefined = class_distances(draws.rows)
+    gold, support = draws.case.gold.codes, tally.classes.support
+    included = ~excluded_mask(tally.names, call)
+    means = np.zeros(support.shape)
+    for code in np.unique(gold[~undefined]).tolist():
+        of_class = np.flatnonzero((gold == code) & (distances > 0))
+        sums = distances[of_class].astype(np.float64) @ draws.weights[of_class].astype(np.float64)
+        means[code] = np.where(included[code], np.nan_to_num(divide_draws(sums, support[code])), 0.0)
+    occurring = np.add.reduce((support > 0) & included[:, None], axis=0, dtype=np.float64)
+    values = divide_draws(np.add.reduce(means, axis=0), occurring)
+    return np.where(draws.sum_rows(undefined) > 0, np.nan, values)
+
+
 _declare = partial(
     declare_single_label_metric,
     direction="lower",
@@ -101,6 +151,7 @@ _declare(
     source="Elkan 2001, The foundations of cost-sensitive learning; undefined if a prediction is not a class",
     example=worked_example(COST_EXAMPLE, "33/20"),
     compute=expected_cost,
+    compute_draws=expected_cost_draws,
     symbols={
         "C(y, ŷ)": "cost of predicting the second class if the first is right",
         "ŷ_i": "predicted class of instance i",
@@ -123,6 +174,7 @@ for _macro in (False, True):
         source="Baccianella, Esuli & Sebastiani 2009, Evaluation measures for ordinal regression; classes in declared order",
         example=worked_example(replace(COST_EXAMPLE, cost_matrix=None), "7/6" if _macro else "1"),
         compute=mean_absolute_class_distance_macro if _macro else mean_absolute_class_distance,
+        compute_draws=(mean_absolute_class_distance_macro_draws if _macro else mean_absolute_class_distance_draws),
         symbols={
             "c(y)": "position of a class in the declared order",
             "ŷ_i": "predicted class of instance i",

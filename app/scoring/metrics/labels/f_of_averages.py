@@ -17,8 +17,9 @@ from app.scoring.declaration.metric import (
 )
 from app.scoring.draw_context import DrawContext, Floats, divide_draws
 from app.scoring.metrics.example_data import average_example
-from app.scoring.metrics.labels.averages import LFB_TEST, LFB_TRAIN, MACRO, SAMPLES, WEIGHTED, Average, f_beta_of
+from app.scoring.metrics.labels.averages import LFB_TEST, LFB_TRAIN, MACRO, SAMPLES, WEIGHTED, Average
 from app.scoring.metrics.labels.base_measures import BETA_PARAM, PRECISION, RECALL
+from app.scoring.metrics.labels.ratio_forms import f_beta_of
 from app.scoring.metrics.shared_declarations import SINGLE_LABEL_TASKS, UNIT_RANGE
 from app.scoring.numeric.exact import to_fraction
 from app.scoring.tally import EvaluationContext
@@ -135,6 +136,7 @@ def f_of_averages_metric(kind: _FMeasure, average: Average) -> Metric:
         example=average_example(average.suffix, kind.examples, {"beta": "0.5"} if kind.beta is None else {}),
         compute=value,
         compute_draws=values_of_draws,
+        merges_cells=average is not SAMPLES,
         hints=dict.fromkeys(SINGLE_LABEL_TASKS, average.hint) if average.hint else {},
         floor=0 if average is LFB_TRAIN else 3,
         equation_of_call=_equation_of_call(kind, average),
@@ -194,7 +196,7 @@ def _zero_division_equations(average: Average, call: MetricCall) -> list[str]:
 
 
 _ZERO_F_EQUATION = r"0\text{ for }\bar{P}=\bar{R}=0"
-_ALL_LABELS_OPTIONS = {"absent_gold": "include", "exclude_labels": ""}
+_ALL_LABELS_OPTIONS = {"absent_gold": "include", "exclude_labels": "", "unknown_cells": "reject"}
 
 for _kind in _F_MEASURES:
     for _average in (MACRO, WEIGHTED, SAMPLES, LFB_TRAIN, LFB_TEST):

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from app.scoring.chi_squared import Association, association
 from app.scoring.declaration.distinct_value_bounds import INSTANCE_PARTITION
+from app.scoring.declaration.interval_method import NO_INTERVAL_OF_ASSOCIATION
 from app.scoring.declaration.metric import GROUPS, LABELS, Example, MetricCall, Result
 from app.scoring.declaration.task import TASK_KINDS
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
@@ -96,6 +97,7 @@ _declare(
     range=UNBOUNDED_RANGE,
     example=replace(_GROUPS_EXAMPLE, value="3"),
     compute=chi_squared,
+    interval=NO_INTERVAL_OF_ASSOCIATION,
     supports_weights=False,
     symbols={
         "O_{r,g}": "instances of outcome r (right or wrong) and group g",
@@ -110,5 +112,6 @@ _declare(
     range=UNIT_RANGE,
     example=replace(_GROUPS_EXAMPLE, value="0.70710678118654757"),
     compute=cramers_v,
+    interval=NO_INTERVAL_OF_ASSOCIATION,
     symbols={"χ²": "chi-squared of outcome and group", "G": "the groups"},
 )

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import reduce
 
 import numpy as np
@@ -87,3 +88,9 @@ def single_table(table: ConfusionTable) -> TableColumns:
     """One table as columns of length 1 with Python integers, which cannot overflow."""
     tp, fp, fn, tn = (np.array([count], dtype=object) for count in table)
     return tp, fp, fn, tn
+
+
+def f_beta_of(precision: Real, recall: Real, beta: Fraction) -> Real:
+    """F_beta of two averages that are not both 0."""
+    square = beta * beta
+    return precision * recall * (1 + square) / (precision * square + recall)

@@ -110,6 +110,11 @@ def averaged_labels(
     notes = []
     if not mask.all():
         notes.append(f"left out by exclude_labels: {class_names(tally, ~mask)}")
+    if tally.unseen is not None and (mask & tally.unseen).any():
+        notes.append(
+            f"without a known gold cell, so left out of the average: {class_names(tally, mask & tally.unseen)}"
+        )
+        mask = mask & ~tally.unseen
     if by_label_set:
         allowed = _label_set_mask(ws, tally, call.options["label_set"])
         if (mask & ~allowed).any():

@@ -267,9 +267,11 @@ declare_single_label_metric(
     compute=accuracy,
     compute_draws=accuracy_draws,
     interval=PROPORTION,
+    merges_cells=True,
     counted=ReportedCounts(sums=("tp",), divisor="instances"),
     hints=_ACCURACY_HINTS,
     acceptable=True,
+    instance_mean=True,
 )
 declare_single_label_metric(
     key="error_rate",
@@ -284,9 +286,11 @@ declare_single_label_metric(
     compute=error_rate,
     compute_draws=error_rate_draws,
     interval=PROPORTION,
+    merges_cells=True,
     counted=ReportedCounts(sums=("tp",), divisor="instances", complement=True),
     hints={"multilabel": "for label sets use zero_one_loss or hamming_loss"},
     acceptable=True,
+    instance_mean=True,
 )
 _declare_mean_recall(
     key="balanced_accuracy",
@@ -299,6 +303,7 @@ _declare_mean_recall(
     example=worked_example(MULTICLASS_EXAMPLE, "5/9"),
     compute=balanced_accuracy,
     compute_draws=balanced_accuracy_draws,
+    merges_cells=True,
     counted=ReportedCounts(("recall",), "present"),
     symbols={"G": "the classes that occur in gold"},
     peers={
@@ -317,6 +322,7 @@ _declare_mean_recall(
     example=worked_example(MULTICLASS_EXAMPLE, "0.550321208149"),
     compute=gmean_recall,
     compute_draws=gmean_recall_draws,
+    merges_cells=True,
     counted=ReportedCounts(("recall",), "present"),
     symbols={"G": "the classes that occur in gold"},
     peers={
@@ -335,6 +341,7 @@ _declare_mean_recall(
     ),
     compute=weighted_accuracy,
     compute_draws=weighted_accuracy_draws,
+    merges_cells=True,
     counted=ReportedCounts(("recall",), "given"),
 )
 declare_label_set_metric(
@@ -350,8 +357,10 @@ declare_label_set_metric(
     compute=subset_accuracy,
     compute_draws=accuracy_draws,
     interval=PROPORTION,
+    merges_cells=True,
     counted=ReportedCounts(path=("label_sets", "status", "full", "count"), divisor="instances"),
     hints=_LABEL_SET_HINTS,
+    instance_mean=True,
 )
 declare_label_set_metric(
     key="zero_one_loss",
@@ -366,8 +375,10 @@ declare_label_set_metric(
     compute=error_rate,
     compute_draws=error_rate_draws,
     interval=PROPORTION,
+    merges_cells=True,
     counted=ReportedCounts(path=("label_sets", "status", "full", "count"), divisor="instances", complement=True),
     hints=_LABEL_SET_HINTS,
+    instance_mean=True,
 )
 declare_label_set_metric(
     key="hamming_loss",
@@ -382,6 +393,8 @@ declare_label_set_metric(
     example=worked_example(MULTILABEL_EXAMPLE, "1/4"),
     compute=hamming_loss,
     compute_draws=hamming_loss_draws,
+    merges_cells=True,
     counted=ReportedCounts(sums=("fp", "fn"), divisor="decisions"),
     equation_of_call=capped_equation,
+    instance_mean=True,
 )

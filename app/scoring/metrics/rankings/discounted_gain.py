@@ -9,16 +9,19 @@ from functools import partial
 import numpy as np
 
 from app.scoring.declaration.distinct_value_bounds import LABEL_WEIGHTS
-from app.scoring.declaration.metric import MetricCall, Result
+from app.scoring.declaration.metric import Compute, MetricCall, Result
 from app.scoring.label_ranking import Int, LabelRanks
 from app.scoring.metrics.rankings.ranking_inputs import (
     COUNTED_INSTANCES_SYMBOLS,
     DEPTH_SYMBOLS,
     K_PARAM,
     PAD_PARAM,
-    InstanceMeans,
+    InstanceRatios,
+    Ratios,
     declare_ranking_metric,
     degenerate_param,
+    mean_ratio,
+    mean_ratio_draws,
     ranking_depth,
     ranking_example,
     ranks_of_case,
@@ -58,18 +61,24 @@ def ideal_gains(ranks: LabelRanks, k: int) -> Int:
     return np.asarray(np.cumsum(discounts(k))[np.minimum(ranks.sizes, k)])
 
 
-def dcg_at_k(ws: EvaluationContext, call: MetricCall) -> Result:
-    """The mean over instances of the summed discounts of the relevant labels among the first k."""
+def dcg_at_k(ws: EvaluationContext, call: MetricCall) -> InstanceRatios:
+    """The summed discounts of the relevant labels among the first k."""
     k, ranks = ranking_depth(ws, call), ranks_of_case(ws, call)
     dcg = ranks.sums(gains(ranks, k, call.params["ties"]))
-    return _round_result(InstanceMeans(ws, call).mean_of_ratios(dcg, np.full(len(dcg), DISCOUNT_UNITS)))
+    return InstanceRatios(dcg, np.full(len(dcg), DISCOUNT_UNITS))
 
 
-def ndcg_at_k(ws: EvaluationContext, call: MetricCall) -> Result:
-    """The mean over instances of gain / largest possible gain."""
+def ndcg_at_k(ws: EvaluationContext, call: MetricCall) -> InstanceRatios:
+    """The gain / largest possible gain."""
     k, ranks = ranking_depth(ws, call), ranks_of_case(ws, call)
     dcg = ranks.sums(gains(ranks, k, call.params["ties"]))
-    return _round_result(InstanceMeans(ws, call, ranks.sizes == 0).mean_of_ratios(dcg, ideal_gains(ranks, k)))
+    return InstanceRatios(dcg, ideal_gains(ranks, k), ranks.sizes == 0)
+
+
+def _rounded_mean(ratios: Ratios) -> Compute:
+    """The mean over instances, rounded to 12 digits."""
+    mean = mean_ratio(ratios)
+    return lambda ws, call: _round_result(mean(ws, call))
 
 
 def _round_result(result: Result) -> Result:
@@ -95,7 +104,8 @@ _declare(
     params=(K_PARAM, ties_param(*TIE_RULES, default="average"), PAD_PARAM),
     source="Järvelin & Kekäläinen 2002, Cumulated gain-based evaluation of IR techniques; ties: McSherry & Najork 2008",
     example=ranking_example("0.753953169048", k="2"),
-    compute=dcg_at_k,
+    compute=_rounded_mean(dcg_at_k),
+    compute_draws=mean_ratio_draws(dcg_at_k),
     symbols=_SYMBOLS,
     peers={
         "scikit-learn": "dcg_score with k; ties are averaged too, unless ignore_ties is set: then argsort orders them",
@@ -116,7 +126,8 @@ _declare(
     source="Järvelin & Kekäläinen 2002, Cumulated gain-based evaluation of IR techniques; linear gains; ties: "
     "McSherry & Najork 2008",
     example=ranking_example("0.54364325119", k="2"),
-    compute=ndcg_at_k,
+    compute=_rounded_mean(ndcg_at_k),
+    compute_draws=mean_ratio_draws(ndcg_at_k),
     symbols={**_SYMBOLS, **COUNTED_INSTANCES_SYMBOLS},
     peers={
         "scikit-learn": "ndcg_score with k, with degenerate_instance=best_value; ties are averaged there too unless "

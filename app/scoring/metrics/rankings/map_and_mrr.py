@@ -7,7 +7,8 @@ import numpy as np
 
 from app.scoring.declaration.distinct_value_bounds import HITS, ORDER
 from app.scoring.declaration.metric import MetricCall, Result
-from app.scoring.label_ranking import UNLISTED
+from app.scoring.draw_context import InstanceValues
+from app.scoring.label_ranking import UNLISTED, LabelRanks
 from app.scoring.metrics.rankings.ranking_inputs import (
     COUNTED_INSTANCES_SYMBOLS,
     DEPTH_SYMBOLS,
@@ -17,12 +18,15 @@ from app.scoring.metrics.rankings.ranking_inputs import (
     InstanceMeans,
     declare_ranking_metric,
     degenerate_param,
+    mean_draws,
     ranking_depth,
     ranking_example,
     ranks_of_case,
+    sum_by_instance,
+    values_with_degenerate,
 )
 from app.scoring.numeric.correct_rounding import Real, lazy_real, sum_reals
-from app.scoring.numeric.exact import multiply
+from app.scoring.numeric.exact import Integers, divide, multiply
 from app.scoring.ranking_ties import (
     Terms,
     best_relevant_labels,
@@ -35,15 +39,35 @@ from app.scoring.tally import EvaluationContext
 
 def map_at_k(ws: EvaluationContext, call: MetricCall) -> Result:
     """The sum of precisions at the relevant positions up to k, divided by min(k, number of relevant labels)."""
-    k, ranks = ranking_depth(ws, call), ranks_of_case(ws, call)
-    means, max_hits = InstanceMeans(ws, call, ranks.sizes == 0), np.clip(ranks.sizes, 1, k)
+    ranks, parts = _precision_terms(ws, call)
+    means = InstanceMeans(ws, call, ranks.sizes == 0)
 
     def sum_of(terms: Callable[[], Terms]) -> Real:
-        rows, numerator, denominator = terms()
-        return means.sum_of_terms(rows, numerator, multiply(denominator, max_hits[rows]))
+        return means.sum_of_terms(*terms())
 
-    terms_by_part = precisions_within(ranks, k, call.params["ties"])
-    return means.mean_of_sum(sum_reals([lazy_real(partial(sum_of, terms)) for terms in terms_by_part]))
+    return means.mean_of_sum(sum_reals([lazy_real(partial(sum_of, part)) for part in parts]))
+
+
+def _precision_terms(ws: EvaluationContext, call: MetricCall) -> tuple[LabelRanks, list[Callable[[], Terms]]]:
+    """The terms whose sum for an instance is its average precision, in parts that are computed when they are called."""
+    k, ranks = ranking_depth(ws, call), ranks_of_case(ws, call)
+    max_hits = np.clip(ranks.sizes, 1, k)
+
+    def divided(precisions: Callable[[], Terms]) -> Terms:
+        rows, numerator, denominator = precisions()
+        return rows, numerator, multiply(denominator, max_hits[rows])
+
+    parts = precisions_within(ranks, k, call.params["ties"])
+    return ranks, [partial(divided, part) for part in parts]
+
+
+def _average_precisions(ws: EvaluationContext, call: MetricCall) -> InstanceValues:
+    ranks, parts = _precision_terms(ws, call)
+    values = np.zeros(len(ranks.sizes))
+    for part in parts:
+        rows, numerator, denominator = part()
+        values += sum_by_instance(rows, divide(numerator, denominator), len(values))
+    return values_with_degenerate(call, values, ranks.sizes == 0)
 
 
 def mrr(ws: EvaluationContext, call: MetricCall) -> Result:
@@ -58,9 +82,27 @@ def mrr(ws: EvaluationContext, call: MetricCall) -> Result:
             for tie, rows_of_tie in tied_rows.items()
         ]
         return means.mean_of_sum(sum_reals([untied, *tied]))
+    return means.mean_of_ratios(*_first_reciprocals(ranks, call))
+
+
+def _first_reciprocals(ranks: LabelRanks, call: MetricCall) -> tuple[Integers, Integers]:
+    """1 / position of the first relevant label of each instance, as quotients."""
     first = first_positions(ranks, call.params["ties"])
     listed = first < UNLISTED
-    return means.mean_of_ratios(listed.astype(np.int64), np.where(listed, first, 1))
+    return listed.astype(np.int64), np.where(listed, first, 1)
+
+
+def _reciprocal_ranks(ws: EvaluationContext, call: MetricCall) -> InstanceValues:
+    ranks = ranks_of_case(ws, call)
+    if call.params["ties"] == "average":
+        values = np.zeros(len(ranks.sizes))
+        rows, above, tied_rows = best_relevant_labels(ranks)
+        values[rows] = 1 / (above + 1.0)
+        for tie, rows_of_tie in tied_rows.items():
+            values[rows_of_tie] = expected_reciprocal_rank(*tie).nearest()
+    else:
+        values = divide(*_first_reciprocals(ranks, call))
+    return values_with_degenerate(call, values, ranks.sizes == 0)
 
 
 declare_ranking_metric(
@@ -74,6 +116,7 @@ declare_ranking_metric(
     "McSherry & Najork 2008",
     example=ranking_example("1/2", k="2"),
     compute=map_at_k,
+    compute_draws=mean_draws(_average_precisions),
     symbols={
         **DEPTH_SYMBOLS,
         "p": "runs over the positions of the ranking",
@@ -98,6 +141,7 @@ declare_ranking_metric(
     source="Voorhees 1999, The TREC-8 question answering track report; ties: McSherry & Najork 2008",
     example=ranking_example("11/18"),
     compute=mrr,
+    compute_draws=mean_draws(_reciprocal_ranks),
     symbols={
         "i": DEPTH_SYMBOLS["i"],
         "p": "a position of the ranking",

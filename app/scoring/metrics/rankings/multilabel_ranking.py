@@ -10,15 +10,22 @@ import numpy as np
 
 from app.scoring.declaration.distinct_value_bounds import INSTANCES, LABEL_ORDER_PAIRS, ORDER
 from app.scoring.declaration.metric import SCORES, MetricCall, Result
+from app.scoring.draw_context import InstanceValues
 from app.scoring.label_ranking import Int, LabelRanks
 from app.scoring.metrics.rankings.ranking_inputs import (
     COUNTED_INSTANCES_SYMBOLS,
     LABEL_SYMBOLS,
     InstanceMeans,
+    InstanceRatios,
     declare_ranking_metric,
     degenerate_param,
+    mean_draws,
+    mean_ratio,
+    mean_ratio_draws,
     ranking_example,
     ranks_of_case,
+    sum_by_instance,
+    values_with_degenerate,
 )
 from app.scoring.metrics.scores.oriented_scores import scores_of
 from app.scoring.metrics.shared_declarations import (
@@ -27,23 +34,23 @@ from app.scoring.metrics.shared_declarations import (
     UNBOUNDED_RANGE,
     choice_param,
 )
-from app.scoring.numeric.exact import multiply
+from app.scoring.numeric.exact import Integers, divide, multiply
 from app.scoring.tally import EvaluationContext
 
 
-def one_error(ws: EvaluationContext, call: MetricCall) -> Result:
+def one_error(ws: EvaluationContext, call: MetricCall) -> InstanceRatios:
     """The share of instances whose top label is wrong; with tied top labels the first one, or the expectation."""
     ranks = ranks_of_case(ws, call)
-    means = InstanceMeans(ws, call, ranks.sizes == 0, 1)
     if call.params["ties"] == "first":
         best = np.argmax(scores_of(ws, call), axis=1)
         right = ranks.sums((ranks.codes == best[ranks.rows]).astype(np.int64))
-        return means.mean_of_ratios(1 - right, np.ones(len(right), dtype=np.int64))
+        return InstanceRatios(1 - right, np.ones(len(right), dtype=np.int64), ranks.sizes == 0, 1)
     first = ranks.best_label_rows
     on_top = ranks.above[first] == 0
     tied = np.where(on_top, ranks.tied[first], 1)
     wrong = np.where(on_top, tied - ranks.relevant_tied[first], 1)
-    return means.mean_of_ratios(ranks.expand_to_instances(wrong, 1), ranks.expand_to_instances(tied, 1))
+    numerator, denominator = ranks.expand_to_instances(wrong, 1), ranks.expand_to_instances(tied, 1)
+    return InstanceRatios(numerator, denominator, ranks.sizes == 0, 1)
 
 
 def _coverage_depths(ranks: LabelRanks) -> Int:
@@ -52,38 +59,47 @@ def _coverage_depths(ranks: LabelRanks) -> Int:
     return ranks.expand_to_instances(ranks.above[last] + ranks.tied[last], 0)
 
 
-def coverage(ws: EvaluationContext, call: MetricCall) -> Result:
+def coverage(ws: EvaluationContext, call: MetricCall) -> InstanceRatios:
     """The mean steps down the ranking to cover all relevant labels; tied labels rank ahead of a relevant one."""
     ranks = ranks_of_case(ws, call)
-    means = InstanceMeans(ws, call, ranks.sizes == 0)
     m = len(ws.spec.classes) if call.params["normalized"] == "true" else 1
-    return means.mean_of_ratios(_coverage_depths(ranks) - 1, np.full(len(ranks.sizes), m, dtype=np.int64))
+    return InstanceRatios(_coverage_depths(ranks) - 1, np.full(len(ranks.sizes), m, dtype=np.int64), ranks.sizes == 0)
 
 
-def coverage_plus_one(ws: EvaluationContext, call: MetricCall) -> Result:
+def coverage_plus_one(ws: EvaluationContext, call: MetricCall) -> InstanceRatios:
     """The mean number of labels from the top that covers all relevant ones."""
     ranks = ranks_of_case(ws, call)
-    means = InstanceMeans(ws, call, ranks.sizes == 0)
-    return means.mean_of_ratios(_coverage_depths(ranks), np.ones(len(ranks.sizes), dtype=np.int64))
+    return InstanceRatios(_coverage_depths(ranks), np.ones(len(ranks.sizes), dtype=np.int64), ranks.sizes == 0)
 
 
-def ranking_loss(ws: EvaluationContext, call: MetricCall) -> Result:
+def ranking_loss(ws: EvaluationContext, call: MetricCall) -> InstanceRatios:
     """The share of (relevant, wrong) label pairs in the wrong order; ties count as an error or half an error."""
     ranks = ranks_of_case(ws, call)
     wrong = len(ws.spec.classes) - ranks.sizes
-    means = InstanceMeans(ws, call, (ranks.sizes == 0) | (wrong == 0))
+    degenerate = (ranks.sizes == 0) | (wrong == 0)
     above, tied = ranks.above - ranks.relevant_above, ranks.tied - ranks.relevant_tied
     if call.params["ties"] == "half":
-        return means.mean_of_ratios(ranks.sums(2 * above + tied), 2 * ranks.sizes * wrong)
-    return means.mean_of_ratios(ranks.sums(above + tied), ranks.sizes * wrong)
+        return InstanceRatios(ranks.sums(2 * above + tied), 2 * ranks.sizes * wrong, degenerate)
+    return InstanceRatios(ranks.sums(above + tied), ranks.sizes * wrong, degenerate)
 
 
 def average_precision_samples(ws: EvaluationContext, call: MetricCall) -> Result:
     """The mean over relevant labels of the precision at their rank (the last of a tie), then over instances."""
     ranks = ranks_of_case(ws, call)
     means = InstanceMeans(ws, call, ranks.sizes == 0, 1)
+    return means.mean_of_terms(ranks.rows, *_precision_terms(ranks))
+
+
+def _precision_terms(ranks: LabelRanks) -> tuple[Integers, Integers]:
+    """The precision at each relevant label, divided by the number of relevant labels of its instance, as quotients."""
     denominator = multiply(ranks.above + ranks.tied, ranks.sizes[ranks.rows])
-    return means.mean_of_terms(ranks.rows, ranks.relevant_above + ranks.relevant_tied, denominator)
+    return ranks.relevant_above + ranks.relevant_tied, denominator
+
+
+def _average_precisions(ws: EvaluationContext, call: MetricCall) -> InstanceValues:
+    ranks = ranks_of_case(ws, call)
+    values = sum_by_instance(ranks.rows, divide(*_precision_terms(ranks)), len(ranks.sizes))
+    return values_with_degenerate(call, values, ranks.sizes == 0, 1)
 
 
 def _one_error_equation(call: MetricCall) -> str:
@@ -146,7 +162,8 @@ _declare(
     ),
     properties=replace(SCORE_PROPERTIES, ordinal=True),
     example=ranking_example("2/3"),
-    compute=one_error,
+    compute=mean_ratio(one_error),
+    compute_draws=mean_ratio_draws(one_error),
     symbols=_SCORE_SYMBOLS,
     peers={
         "MEKA": "the first of several best labels, as here; with degenerate_instance=best_value",
@@ -170,7 +187,8 @@ _declare(
         degenerate_param("0"),
     ),
     example=ranking_example("4/3"),
-    compute=coverage,
+    compute=mean_ratio(coverage),
+    compute_draws=mean_ratio_draws(coverage),
     symbols=_RANK_SYMBOLS,
     peers={
         "scikit-learn": "coverage_error is greater by 1: here coverage_plus_one",
@@ -188,7 +206,8 @@ _declare(
     params=(degenerate_param("0"),),
     source="scikit-learn, coverage_error; Zhang & Zhou 2014 sec 2.2.2 without its -1",
     example=ranking_example("7/3"),
-    compute=coverage_plus_one,
+    compute=mean_ratio(coverage_plus_one),
+    compute_draws=mean_ratio_draws(coverage_plus_one),
     symbols=_RANK_SYMBOLS,
     peers={
         "scikit-learn": "coverage_error, with degenerate_instance=best_value",
@@ -211,7 +230,8 @@ _declare(
         degenerate_param("0", "whose labels are all relevant or all wrong"),
     ),
     example=ranking_example("1/2"),
-    compute=ranking_loss,
+    compute=mean_ratio(ranking_loss),
+    compute_draws=mean_ratio_draws(ranking_loss),
     symbols={**_SCORE_SYMBOLS, "Ȳ_i": "labels that instance i lacks in gold"},
     peers={
         "scikit-learn": "label_ranking_loss, with degenerate_instance=best_value",
@@ -232,6 +252,7 @@ _declare(
     params=(degenerate_param("1"),),
     example=ranking_example("11/18"),
     compute=average_precision_samples,
+    compute_draws=mean_draws(_average_precisions),
     symbols=_RANK_SYMBOLS,
     peers={
         "scikit-learn": "label_ranking_average_precision_score, with degenerate_instance=best_value",

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 from app.scoring.declaration.distinct_value_bounds import HITS
-from app.scoring.declaration.metric import MetricCall, Result
+from app.scoring.declaration.metric import MetricCall
 from app.scoring.label_ranking import Int
 from app.scoring.metrics.rankings.ranking_inputs import (
     COUNTED_INSTANCES_SYMBOLS,
@@ -13,9 +13,11 @@ from app.scoring.metrics.rankings.ranking_inputs import (
     PAD_PARAM,
     TIES_PARAM,
     TOP_K_SYMBOLS,
-    InstanceMeans,
+    InstanceRatios,
     declare_ranking_metric,
     degenerate_param,
+    mean_ratio,
+    mean_ratio_draws,
     ranking_depth,
     ranking_example,
     ranks_of_case,
@@ -29,25 +31,25 @@ def _constant_k(ws: EvaluationContext, k: int) -> Int:
     return np.full(ws.case.gold.n, k, dtype=np.int64)
 
 
-def precision_at_k(ws: EvaluationContext, call: MetricCall) -> Result:
+def precision_at_k(ws: EvaluationContext, call: MetricCall) -> InstanceRatios:
     """The share of relevant labels among the first k; always divided by k, even where fewer labels were sent."""
     k = ranking_depth(ws, call)
     hits, parts = hits_within(ranks_of_case(ws, call), _constant_k(ws, k), call.params["ties"])
-    return InstanceMeans(ws, call).mean_of_ratios(hits, parts * k)
+    return InstanceRatios(hits, parts * k)
 
 
-def recall_at_k(ws: EvaluationContext, call: MetricCall) -> Result:
+def recall_at_k(ws: EvaluationContext, call: MetricCall) -> InstanceRatios:
     """The share of the relevant labels that are among the k ranked first."""
     k, ranks = ranking_depth(ws, call), ranks_of_case(ws, call)
     hits, parts = hits_within(ranks, _constant_k(ws, k), call.params["ties"])
-    return InstanceMeans(ws, call, ranks.sizes == 0).mean_of_ratios(hits, parts * ranks.sizes)
+    return InstanceRatios(hits, parts * ranks.sizes, ranks.sizes == 0)
 
 
-def r_precision(ws: EvaluationContext, call: MetricCall) -> Result:
+def r_precision(ws: EvaluationContext, call: MetricCall) -> InstanceRatios:
     """The precision at k = number of relevant labels of the instance, where precision equals recall."""
     ranks = ranks_of_case(ws, call)
     hits, parts = hits_within(ranks, ranks.sizes, call.params["ties"])
-    return InstanceMeans(ws, call, ranks.sizes == 0).mean_of_ratios(hits, parts * ranks.sizes)
+    return InstanceRatios(hits, parts * ranks.sizes, ranks.sizes == 0)
 
 
 _TOP_K_LATEX = r"\mathrm{top}_{\param{k}}(i)"
@@ -65,7 +67,8 @@ _declare(
     equation=rf"\frac{{1}}{{n}}\sum_{{i=1}}^{{n}} \frac{{|{_TOP_K_LATEX}\cap Y_{{i}}|}}{{\param{{k}}}}",
     params=(K_PARAM, TIES_PARAM, PAD_PARAM),
     example=ranking_example("1/2", k="2"),
-    compute=precision_at_k,
+    compute=mean_ratio(precision_at_k),
+    compute_draws=mean_ratio_draws(precision_at_k),
     symbols=TOP_K_SYMBOLS,
     peers={
         "XML repository": "precision_k, the same; labels that score 0 are not ranked there, and the sort decides the order "
@@ -83,7 +86,8 @@ _declare(
     equation=rf"\frac{{1}}{{n}}\sum_{{i=1}}^{{n}} \frac{{|{_TOP_K_LATEX}\cap Y_{{i}}|}}{{|Y_{{i}}|}}",
     params=(K_PARAM, TIES_PARAM, PAD_PARAM, degenerate_param("0")),
     example=ranking_example("2/3", k="2"),
-    compute=recall_at_k,
+    compute=mean_ratio(recall_at_k),
+    compute_draws=mean_ratio_draws(recall_at_k),
     symbols={**TOP_K_SYMBOLS, **COUNTED_INSTANCES_SYMBOLS},
     peers={
         "napkinXC": "recall_at_k counts an instance without relevant labels as 0: use degenerate_instance=best_value",
@@ -99,7 +103,8 @@ _declare(
     params=(TIES_PARAM, degenerate_param("0")),
     source="Buckley & Voorhees 2000, Evaluating evaluation measure stability; ties: McSherry & Najork 2008",
     example=ranking_example("1/3"),
-    compute=r_precision,
+    compute=mean_ratio(r_precision),
+    compute_draws=mean_ratio_draws(r_precision),
     symbols={"top_r(i)": "the r labels ranked first for instance i", **COUNTED_INSTANCES_SYMBOLS},
     peers={
         "torchmetrics": "retrieval_r_precision, with degenerate_instance=best_value; argsort decides the order of tied "

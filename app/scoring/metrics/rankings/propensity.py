@@ -6,12 +6,15 @@ missing label applications.
 """
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from app.scoring.declaration.distinct_value_bounds import LABEL_WEIGHTS
-from app.scoring.declaration.metric import RANKING, TRAIN_FREQUENCIES, MetricCall, Param, Result
+from app.scoring.declaration.metric import RANKING, TRAIN_FREQUENCIES, Compute, ComputeDraws, MetricCall, Param, Result
+from app.scoring.draw_context import DrawContext, InstanceValues, divide_draws
 from app.scoring.label_ranking import Int, LabelRanks
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
 from app.scoring.metrics.rankings.discounted_gain import DISCOUNT_UNITS, discounts, gains
@@ -21,10 +24,12 @@ from app.scoring.metrics.rankings.ranking_inputs import (
     TIES_PARAM,
     TOP_K_SYMBOLS,
     declare_ranking_metric,
+    mean_draws,
     ranking_depth,
     ranking_example,
     ranks_of_case,
     submitted_order_note,
+    sum_by_instance,
     ties_param,
 )
 from app.scoring.metrics.shared_declarations import (
@@ -38,7 +43,23 @@ from app.scoring.ranking_ties import TIE_RULES, positions, tied_positions_within
 from app.scoring.tally import EvaluationContext
 
 
-def psp_at_k(ws: EvaluationContext, call: MetricCall) -> Result:
+@dataclass(frozen=True, slots=True)
+class _Gains:
+    """The gain of each relevant label, its instance, and what the sum of an instance is divided by.
+
+    `best` are the gains in the best attainable ranking, if the gains are divided by these; they belong to the same rows.
+    """
+
+    rows: Int
+    gains: Floats
+    divisor: float
+    best: Floats | None
+
+
+GainsOf = Callable[[EvaluationContext, MetricCall], _Gains]
+
+
+def psp_at_k(ws: EvaluationContext, call: MetricCall) -> _Gains:
     """The summed inverse propensities of the relevant labels among the k ranked first, divided by k."""
     k, ranks = ranking_depth(ws, call), ranks_of_case(ws, call)
     inverse, rule = _inverse_propensities(ws, call, ranks), call.params["ties"]
@@ -47,25 +68,58 @@ def psp_at_k(ws: EvaluationContext, call: MetricCall) -> Result:
         shares = divide(tied_positions_within(ranks, limit), ranks.tied)
     else:
         shares = (positions(ranks, rule, _order_in_ties(ranks, inverse, rule)) <= k).astype(np.float64)
-    gain = _weighted_sum(ws, ranks.rows, inverse * shares)
     if call.params["normalized"] == "false":
-        return _rounded_result(ws, divide_sum(gain, k * ws.total))
+        return _Gains(ranks.rows, inverse * shares, float(k), None)
     rows, ideal, position = _ideal_ranking(ranks, inverse)
-    return _normalized_result(ws, gain, _weighted_sum(ws, rows, np.where(position < k, ideal, 0.0)))
+    return _Gains(rows, inverse * shares, 1.0, np.where(position < k, ideal, 0.0))
 
 
-def psndcg_at_k(ws: EvaluationContext, call: MetricCall) -> Result:
+def psndcg_at_k(ws: EvaluationContext, call: MetricCall) -> _Gains:
     """The DCG to which each relevant label gives its inverse propensity, divided by the sum of the k discounts."""
     k, ranks = ranking_depth(ws, call), ranks_of_case(ws, call)
     inverse, rule = _inverse_propensities(ws, call, ranks), call.params["ties"]
     label_gains = gains(ranks, k, rule, _order_in_ties(ranks, inverse, rule)) / DISCOUNT_UNITS
-    gain = _weighted_sum(ws, ranks.rows, inverse * label_gains)
     discount = discounts(k) / DISCOUNT_UNITS
     if call.params["normalized"] == "false":
-        return _rounded_result(ws, divide_sum(gain, ws.total) / math.fsum(discount.tolist()))
+        return _Gains(ranks.rows, inverse * label_gains, math.fsum(discount.tolist()), None)
     rows, ideal, position = _ideal_ranking(ranks, inverse)
     ideal_gains = np.where(position < k, ideal * discount[np.minimum(position + 1, k)], 0.0)
-    return _normalized_result(ws, gain, _weighted_sum(ws, rows, ideal_gains))
+    return _Gains(rows, inverse * label_gains, 1.0, ideal_gains)
+
+
+def _share_of_gains(gains_of: GainsOf) -> Compute:
+    """The mean gain, or the sum of the gains divided by the sum of the best attainable ones."""
+
+    def compute(ws: EvaluationContext, call: MetricCall) -> Result:
+        of = gains_of(ws, call)
+        gain = _weighted_sum(ws, of.rows, of.gains)
+        if of.best is None:
+            return _rounded_result(ws, divide_sum(gain, ws.total) / of.divisor)
+        return _normalized_result(ws, gain, _weighted_sum(ws, of.rows, of.best))
+
+    return compute
+
+
+def _share_of_gains_draws(gains_of: GainsOf) -> ComputeDraws:
+    """`_share_of_gains` for many draws at once."""
+
+    def sums(ws: EvaluationContext, call: MetricCall) -> InstanceValues:
+        of = gains_of(ws, call)
+        return sum_by_instance(of.rows, of.gains, ws.case.gold.n) / of.divisor, np.ones(ws.case.gold.n, dtype=bool)
+
+    def best_sums(ws: EvaluationContext, call: MetricCall) -> InstanceValues:
+        of = gains_of(ws, call)
+        assert of.best is not None, "called where the gains are divided by the best ones"
+        return sum_by_instance(of.rows, of.best, ws.case.gold.n), np.ones(ws.case.gold.n, dtype=bool)
+
+    def compute(draws: DrawContext, call: MetricCall) -> Floats:
+        gain = mean_draws(sums)(draws, call)
+        if call.params["normalized"] == "false":
+            return gain
+        best = draws.mean_of_call(("best gains", *call.cache_key), lambda: best_sums(draws.rows, call))
+        return divide_draws(gain, best)
+
+    return compute
 
 
 def _inverse_propensities(ws: EvaluationContext, call: MetricCall, ranks: LabelRanks) -> Floats:
@@ -177,7 +231,8 @@ _declare(
     equation=_PSP,
     params=(K_PARAM, _N_TRAIN_PARAM, _A_PARAM, _B_PARAM, TIES_PARAM, _NORMALIZED_PARAM, PAD_PARAM),
     example=ranking_example("1.04536517513", k="2", n_train="12"),
-    compute=psp_at_k,
+    compute=_share_of_gains(psp_at_k),
+    compute_draws=_share_of_gains_draws(psp_at_k),
     symbols=_SYMBOLS,
     peers={
         "XML repository": "precision_wt_k is normalized=true: the mean divided by the mean of the best attainable values",
@@ -202,7 +257,8 @@ _declare(
         PAD_PARAM,
     ),
     example=ranking_example("0.937985405339", k="2", n_train="12"),
-    compute=psndcg_at_k,
+    compute=_share_of_gains(psndcg_at_k),
+    compute_draws=_share_of_gains_draws(psndcg_at_k),
     symbols={
         **_SYMBOLS,
         "r": "runs over the positions of the ranking",

@@ -1,12 +1,23 @@
 """Shared parts of the ranking measures: the ranks of a case, common parameters, and means over instances."""
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
-from app.scoring.declaration.metric import RANKING, Example, MetricCall, Param, Result, rounded_result
+from app.scoring.declaration.metric import (
+    RANKING,
+    Compute,
+    ComputeDraws,
+    Example,
+    MetricCall,
+    Param,
+    Result,
+    rounded_result,
+)
 from app.scoring.declaration.metric_syntax import pluralize
+from app.scoring.draw_context import DrawContext, Floats, InstanceValues, NoDrawForm
 from app.scoring.label_ranking import Int, LabelRanks, RelevantLabels, rank_by_order, rank_by_scores
 from app.scoring.metrics.example_data import MULTILABEL_EXAMPLE
 from app.scoring.metrics.labels.undefined_rules import Mask, UndefinedError
@@ -21,7 +32,7 @@ from app.scoring.metrics.shared_declarations import (
     worked_example,
 )
 from app.scoring.numeric.correct_rounding import Real, weighted_sum
-from app.scoring.numeric.exact import Integers, total
+from app.scoring.numeric.exact import Integers, divide, total
 from app.scoring.tally import EvaluationContext
 
 RANKING_OPTIONS = ("score_direction", "unknown_label", "duplicates", "missing")
@@ -161,6 +172,71 @@ class InstanceMeans:
     def mean_of_sum(self, total_value: Real) -> Result:
         """The mean, given the sum over the regular instances; the fixed values of degenerate ones are added."""
         return rounded_result((total_value + self._best * self._counted) / self._divisor, self._notes)
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceRatios:
+    """A measure of single instances: an integer quotient for each, undefined for the `degenerate` ones.
+
+    `best` is the value of these under degenerate_instance=best_value.
+    """
+
+    numerator: Integers
+    denominator: Integers
+    degenerate: Mask | None = None
+    best: int = 0
+
+
+Ratios = Callable[[EvaluationContext, MetricCall], InstanceRatios]
+
+
+def mean_ratio(ratios: Ratios) -> Compute:
+    """The mean over instances of a quotient."""
+
+    def compute(ws: EvaluationContext, call: MetricCall) -> Result:
+        of = ratios(ws, call)
+        return InstanceMeans(ws, call, of.degenerate, of.best).mean_of_ratios(of.numerator, of.denominator)
+
+    return compute
+
+
+def mean_ratio_draws(ratios: Ratios) -> ComputeDraws:
+    """`mean_ratio` for many draws at once."""
+
+    def values(ws: EvaluationContext, call: MetricCall) -> InstanceValues:
+        of = ratios(ws, call)
+        quotients = divide(of.numerator, np.maximum(of.denominator, 1))
+        return values_with_degenerate(call, quotients, of.degenerate, of.best)
+
+    return mean_draws(values)
+
+
+def values_with_degenerate(call: MetricCall, values: Floats, degenerate: Mask | None, best: int = 0) -> InstanceValues:
+    """The value of each instance and which ones a mean takes in, with `InstanceMeans`' rule for degenerate ones."""
+    if degenerate is None:
+        return values, np.ones(len(values), dtype=bool)
+    counted = call.params.get("degenerate_instance") == "best_value" or ~degenerate
+    return np.where(degenerate, float(best), values), np.broadcast_to(counted, len(values))
+
+
+def sum_by_instance(rows: Int, terms: Floats, n: int) -> Floats:
+    """The sum of the terms of each of n instances, in their order; `rows` has the instance of each term."""
+    return np.asarray(np.bincount(rows, terms, n), dtype=np.float64)
+
+
+def mean_draws(values: Callable[[EvaluationContext, MetricCall], InstanceValues]) -> ComputeDraws:
+    """The mean in each draw of values of single instances.
+
+    Where an instance makes the measure undefined, a draw without it may have a value: there is no form for that.
+    """
+
+    def compute(draws: DrawContext, call: MetricCall) -> Floats:
+        try:
+            return draws.mean_of_call(call.cache_key, lambda: values(draws.rows, call))
+        except UndefinedError:
+            raise NoDrawForm from None
+
+    return compute
 
 
 RANKING_EXAMPLE = replace(

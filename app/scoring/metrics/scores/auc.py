@@ -4,10 +4,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from app.scoring.declaration.distinct_value_bounds import PAIRS, PAIRS_BY_CLASS, POOLED_PAIRS
+from app.scoring.declaration.interval_method import AUC, BOOTSTRAP
 from app.scoring.declaration.metric import SCORES, Example, Metric, MetricCall, register
 from app.scoring.declaration.task import TaskKind
 from app.scoring.metrics.example_data import BINARY_EXAMPLE
+from app.scoring.metrics.scores.area_draws import label_area_draws, mean_area_draws, pooled_area_draws
 from app.scoring.metrics.scores.curve_areas import AreaMeasure, label_area, mean_area, pooled_area
+from app.scoring.metrics.scores.draw_ranks import roc_area_draws
 from app.scoring.metrics.shared_declarations import (
     EXCLUDE_LABELS_OPTION,
     LABEL_PARAM,
@@ -82,7 +85,7 @@ def _wins_and_pairs(ranks: ScoreRanks, call: MetricCall) -> tuple[int, int]:
     return doubled_wins(ranks, call.params["ties"]), 2 * ranks.positives * ranks.negatives
 
 
-ROC_AREA = AreaMeasure(_wins_and_pairs, needs_negatives=True)
+ROC_AREA = AreaMeasure(_wins_and_pairs, roc_area_draws, needs_negatives=True)
 
 
 def auc_equation(ties: str) -> str:
@@ -116,6 +119,8 @@ _AUC = Metric(
     source=AUC_SOURCE,
     example=replace(SCORED_BINARY_EXAMPLE, value="5/6"),
     compute=label_area(ROC_AREA),
+    compute_draws=label_area_draws(ROC_AREA.draws),
+    interval=AUC,
     hints={"multiclass": "use auc_ovr:label=… for one class against the rest, auc_ovr_macro or auc_ovo_macro for all"},
     symbols=AUC_SYMBOLS,
     peers=_PEERS | {"pROC": "auc; reverses the direction if that gives a higher value, unless a direction is given"},
@@ -134,6 +139,8 @@ _MACRO = replace(
     source="Zhang & Zhou 2014 sec. 2.2.3 (with ties=full)",
     example=replace(SCORED_MULTILABEL_EXAMPLE, value="7/8"),
     compute=mean_area(ROC_AREA),
+    compute_draws=mean_area_draws(ROC_AREA.draws),
+    interval=BOOTSTRAP,
     hints={"multiclass": "use auc_ovr_macro or auc_ovo_macro"},
     symbols=AUC_SYMBOLS | AVERAGED_LABELS_SYMBOLS,
     peers=_PEERS,
@@ -149,6 +156,7 @@ _WEIGHTED = replace(
     source="scikit-learn, roc_auc_score(average='weighted')",
     example=replace(SCORED_MULTILABEL_EXAMPLE, value="13/15"),
     compute=mean_area(ROC_AREA, by_support=True),
+    compute_draws=mean_area_draws(ROC_AREA.draws, by_support=True),
     hints={"multiclass": "use auc_ovr_weighted"},
     equation_of_call=lambda call: _weighted_equation(call.params["ties"]),
 )
@@ -161,6 +169,7 @@ _MICRO = replace(
     equation=auc_equation("half"),
     example=replace(SCORED_MULTILABEL_EXAMPLE, value="9/10"),
     compute=pooled_area(ROC_AREA),
+    compute_draws=pooled_area_draws(ROC_AREA.draws),
     hints={"multiclass": "use auc_ovr_micro"},
     symbols={
         "s_u, s_v": "scores of pairs u and v of an instance and a label",

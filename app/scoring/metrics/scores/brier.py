@@ -6,7 +6,9 @@ from fractions import Fraction
 import numpy as np
 
 from app.scoring.declaration.metric import MetricCall, Result
+from app.scoring.draw_context import DrawContext, InstanceValues, divide_draws
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
+from app.scoring.metrics.rankings.ranking_inputs import mean_draws
 from app.scoring.metrics.scores.oriented_scores import positive_code
 from app.scoring.metrics.scores.probability_inputs import (
     BINARY_FORECASTS,
@@ -53,6 +55,33 @@ def brier_multiclass_sum(ws: EvaluationContext, call: MetricCall) -> Result:
     return Result(float(_multiclass_squared_error(ws, forecasts) / ws.total), None, notes)
 
 
+def squared_errors(ws: EvaluationContext, call: MetricCall) -> InstanceValues:
+    """The squared difference of each instance, of the positive label or summed over all classes; rounded."""
+    forecasts, _ = probabilities(ws, call)
+    if ws.spec.task == "binary" and call.metric.key != "brier_multiclass_sum":
+        code = positive_code(ws)
+        errors = forecasts[:, code] - has_class(ws, code)
+        return errors * errors, np.ones(len(errors), dtype=bool)
+    sums = np.zeros(len(forecasts))
+    for code in range(forecasts.shape[1]):
+        errors = forecasts[:, code] - has_class(ws, code)
+        sums += errors * errors
+    return sums, np.ones(len(sums), dtype=bool)
+
+
+_mean_squared_errors = mean_draws(squared_errors)
+
+
+def brier_skill_draws(draws: DrawContext, call: MetricCall) -> Floats:
+    """`brier_skill` for many draws at once."""
+    errors = _mean_squared_errors(draws, call)
+    support, n = draws.tally(call.options).classes.support, draws.total
+    squares = n * n - np.add.reduce(support * support, axis=0)
+    if draws.spec.task == "binary":
+        squares = squares / 2
+    return 1 - divide_draws(errors * n * n, squares)
+
+
 def _multiclass_squared_error(ws: EvaluationContext, forecasts: Floats) -> Fraction:
     """The sum of the squared differences of all classes from 0 or 1."""
     weights = ws.case.weights
@@ -86,6 +115,7 @@ declare_probability_metric(
     source="Brier 1950, Verification of forecasts expressed in terms of probability; halved for two classes",
     example=worked_example(BINARY_FORECASTS, "0.15625"),
     compute=brier,
+    compute_draws=_mean_squared_errors,
     hints=dict.fromkeys(("multiclass", "multilabel"), "with more than two classes use brier_multiclass_sum"),
     peers={
         "scikit-learn": "brier_score_loss for two classes (scale_by_half='auto')",
@@ -101,6 +131,7 @@ declare_probability_metric(
     source="Brier 1950, Verification of forecasts expressed in terms of probability",
     example=worked_example(MULTICLASS_FORECASTS, "0.625"),
     compute=brier_multiclass_sum,
+    compute_draws=_mean_squared_errors,
     hints={"multilabel": "the Brier score requires exactly one label per instance"},
     symbols={"k": "runs over the classes"},
     peers={
@@ -119,6 +150,7 @@ declare_probability_metric(
     source="Murphy 1973, Hedging and skill scores for probability forecasts; the reference gives each class its gold share",
     example=worked_example(BINARY_FORECASTS, "0.375"),
     compute=brier_skill,
+    compute_draws=brier_skill_draws,
     hints={"multilabel": "the Brier score requires exactly one label per instance"},
     peers={"scikit-learn": "d2_brier_score; nan for one instance, and infinite or nan if gold has only one class"},
 )

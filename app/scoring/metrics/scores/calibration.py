@@ -13,6 +13,7 @@ from app.scoring.calibration_bins import (
     maximum_calibration_error,
 )
 from app.scoring.declaration.distinct_value_bounds import CALIBRATION_BINS, CALIBRATION_BINS_BY_CLASS
+from app.scoring.declaration.interval_method import NO_INTERVAL_OF_BINS
 from app.scoring.declaration.metric import Example, MetricCall, Param, Result
 from app.scoring.declaration.task import TASK_KINDS
 from app.scoring.metrics.labels.undefined_rules import label_position, requested_label
@@ -137,6 +138,7 @@ _declare(
     "calibration of modern neural networks, eq 3",
     example=replace(CALIBRATION_EXAMPLE, value="5/16"),
     compute=ece,
+    interval=NO_INTERVAL_OF_BINS,
     peers={
         "torchmetrics": f"BinaryCalibrationError, MulticlassCalibrationError with norm='l1': {TORCHMETRICS_NOTE}",
         "scikit-learn": f"has no such metric; {CALIBRATION_CURVE_NOTE}",
@@ -151,6 +153,7 @@ _declare(
     "calibration of modern neural networks, eq 5",
     example=replace(CALIBRATION_EXAMPLE, value="1/2"),
     compute=mce,
+    interval=NO_INTERVAL_OF_BINS,
     peers={"torchmetrics": f"BinaryCalibrationError, MulticlassCalibrationError with norm='max': {TORCHMETRICS_NOTE}"},
 )
 _declare(
@@ -165,6 +168,7 @@ _declare(
     "Nixon et al. 2019, Measuring calibration in deep learning, whose accuracy in a bin is the share of the class",
     example=replace(CALIBRATION_EXAMPLE, value="1/4"),
     compute=classwise_ece,
+    interval=NO_INTERVAL_OF_BINS,
     symbols={
         "b": BIN_SYMBOLS["b"],
         "j": "runs over the classes",

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from app.scoring.declaration.metric import Compute, MetricCall, Result, rounded_result
 from app.scoring.metrics.labels.undefined_rules import UndefinedError, join_names
+from app.scoring.metrics.scores.draw_ranks import DrawMeasure
 from app.scoring.metrics.scores.score_columns import ScoreColumns, averaged_codes, class_code, score_columns
 from app.scoring.metrics.shared_declarations import SCORE_DIRECTION_OPTION
 from app.scoring.numeric.correct_rounding import Real, sum_reals, to_real
@@ -15,12 +16,13 @@ from app.scoring.tally import EvaluationContext
 
 @dataclass(frozen=True, slots=True)
 class AreaMeasure:
-    """A measure of the ranks of one label: `parts` returns a sum and the integer divisor.
+    """A measure of the ranks of one label: `parts` returns a sum and the integer divisor, `draws` the area in each draw.
 
     The measure always needs positives; with `needs_negatives` it needs negatives too.
     """
 
     parts: Callable[[ScoreRanks, MetricCall], tuple[Real | int, int]]
+    draws: DrawMeasure
     needs_negatives: bool
 
     def of(self, ranks: ScoreRanks, call: MetricCall) -> Real:

@@ -10,6 +10,7 @@ from app.scoring.declaration.distinct_value_bounds import PAIRS_OF_CLASSES
 from app.scoring.declaration.metric import SCORES, Metric, MetricCall, Param, Result, register, rounded_result
 from app.scoring.metrics.labels.undefined_rules import UndefinedError, join_names
 from app.scoring.metrics.scores.auc import SCORED_MULTICLASS_EXAMPLE, TIES_PARAM
+from app.scoring.metrics.scores.class_pair_draws import one_vs_one_auc_draws, pairwise_univariate_draws
 from app.scoring.metrics.scores.score_columns import averaged_codes, class_code, score_columns
 from app.scoring.metrics.shared_declarations import (
     EXCLUDE_LABELS_OPTION,
@@ -158,6 +159,7 @@ _HAND_TILL_M = Metric(
     source="Hand & Till 2001 eq 7, with mid-ranks; Döring",
     example=replace(SCORED_MULTICLASS_EXAMPLE, value="61/72"),
     compute=one_vs_one_auc(by_size=False),
+    compute_draws=one_vs_one_auc_draws(by_size=False),
     hints={"binary": "use auc", "multilabel": "use auc_macro"},
     symbols=_SYMBOLS | {"s_{u,i}": "score of class i for instance u, as sent"},
     peers={
@@ -178,6 +180,7 @@ _WEIGHTED = replace(
     source="Ferri, Hernández-Orallo & Modroiu 2009; scikit-learn",
     example=replace(SCORED_MULTICLASS_EXAMPLE, value="109/128"),
     compute=one_vs_one_auc(by_size=True),
+    compute_draws=one_vs_one_auc_draws(by_size=True),
     peers={
         "scikit-learn": "roc_auc_score(multi_class='ovo', average='weighted'), with the same requirements; it is not Hand & "
         "Till's M"
@@ -195,6 +198,7 @@ _UNIVARIATE = replace(
     source="pROC, multiclass.roc with a vector; Döring",
     example=replace(SCORED_MULTICLASS_EXAMPLE, value="3/4", params={"label": "cat"}),
     compute=pairwise_univariate,
+    compute_draws=pairwise_univariate_draws,
     symbols=_SYMBOLS | {"s_u, s_v": "decision value of instances u and v: the score of the class that is named"},
     peers={
         "pROC": "multiclass.roc of a vector reverses each pair if that gives a higher value, unless a direction is given: "

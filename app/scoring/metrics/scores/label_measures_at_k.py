@@ -9,6 +9,7 @@ from app.scoring.declaration.decision_rules import ConfiguredDecisionRule, decid
 from app.scoring.declaration.metric import (
     CATALOGUE,
     RANKING,
+    UNKNOWN_CELLS,
     Compute,
     ComputeDraws,
     Metric,
@@ -121,7 +122,7 @@ def top_k_metric(base: Metric, value: str) -> Metric:
         tasks=MULTILABEL_TASKS,
         needs=(RANKING,),
         params=(*base.params, K_PARAM),
-        options=(*base.options, "score_direction"),
+        options=(*(name for name in base.options if name != UNKNOWN_CELLS), "score_direction"),
         properties=Properties(symmetric=False, prevalence_sensitive=True, ordinal=True),
         source=f"{base.source}; Wenzel sec 4 (top-3 evaluation of SS-GRL)",
         example=replace(_TOP_K_EXAMPLE, value=value, params={**base.example.params, "k": "2"}),

@@ -1,12 +1,15 @@
 """Log losses, the negative logarithm of probabilities, of single labels and of label sets."""
 
 import math
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
 
 from app.scoring.declaration.metric import MetricCall, Result
+from app.scoring.draw_context import DrawContext, InstanceValues, NoDrawForm
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
+from app.scoring.metrics.rankings.ranking_inputs import mean_draws
 from app.scoring.metrics.scores.probability_inputs import (
     MULTICLASS_FORECASTS,
     MULTILABEL_FORECASTS,
@@ -43,10 +46,15 @@ CAP_PARAM = choice_param(
 
 def log_loss(ws: EvaluationContext, call: MetricCall) -> Result:
     """The mean of -ln of the probability given to the gold class, at least 2^-52."""
-    forecasts, notes = probabilities(ws, call)
-    gold_forecasts = forecasts[np.arange(len(forecasts)), ws.case.gold.codes]
-    costs = weighted_terms(_negative_logs(gold_forecasts), ws.case.weights)
+    _, notes = probabilities(ws, call)
+    costs = weighted_terms(_costs_of_gold(ws, call), ws.case.weights)
     return Result(round_to_12_digits(divide_sum(math.fsum(costs), ws.total)), None, notes)
+
+
+def _costs_of_gold(ws: EvaluationContext, call: MetricCall) -> Floats:
+    """-ln of the probability that each instance gives to its gold class."""
+    forecasts, _ = probabilities(ws, call)
+    return _negative_logs(forecasts[np.arange(len(forecasts)), ws.case.gold.codes])
 
 
 def _negative_logs(forecasts: Floats, maximum: float = math.inf) -> Floats:
@@ -69,12 +77,44 @@ def log_loss_meka(ws: EvaluationContext, call: MetricCall) -> Result:
 
 
 def _mean_over_cells(ws: EvaluationContext, call: MetricCall, maximum: float) -> float:
+    costs = _costs_by_label(ws, call, maximum)
+    sums = [math.fsum(weighted_terms(part, ws.case.weights)) for part in costs]
+    return round_to_12_digits(divide_sum(math.fsum(sums), ws.total * len(sums)))
+
+
+def _costs_by_label(ws: EvaluationContext, call: MetricCall, maximum: float) -> Iterator[Floats]:
+    """-ln of the probability that each instance gives to the true state of a label, for one label after the other."""
     forecasts, _ = probabilities(ws, call)
-    sums = []
     for code in range(len(ws.spec.classes)):
         right_forecasts = np.where(has_class(ws, code), forecasts[:, code], 1 - forecasts[:, code])
-        sums.append(math.fsum(weighted_terms(_negative_logs(right_forecasts, maximum), ws.case.weights)))
-    return round_to_12_digits(divide_sum(math.fsum(sums), ws.total * len(sums)))
+        yield _negative_logs(right_forecasts, maximum)
+
+
+def _costs_of_sets(ws: EvaluationContext, call: MetricCall, maximum: float) -> InstanceValues:
+    """The mean cost over the labels of each instance."""
+    sums = np.zeros(ws.case.gold.n)
+    for costs in _costs_by_label(ws, call, maximum):
+        sums += costs
+    return sums / len(ws.spec.classes), np.ones(len(sums), dtype=bool)
+
+
+def log_loss_meka_draws(draws: DrawContext, call: MetricCall) -> Floats:
+    """`log_loss_meka` for many draws at once; with cap=instances only where all draws have the same size."""
+    count = float(len(draws.spec.classes))
+    if call.params["cap"] == "instances":
+        count = float(draws.total[0])
+        if (draws.total != count).any():
+            raise NoDrawForm
+    if count <= 1:
+        return np.full(draws.draws, np.nan)
+
+    def values() -> InstanceValues:
+        return _costs_of_sets(draws.rows, call, math.log(count))
+
+    try:
+        return draws.mean_of_call((count, *call.cache_key), values)
+    except UndefinedError:
+        raise NoDrawForm from None
 
 
 def _capped_equation(call: MetricCall) -> str:
@@ -98,6 +138,7 @@ _declare(
     source="Good 1952, Rational decisions; clipped as scikit-learn clips",
     example=worked_example(MULTICLASS_FORECASTS, "1.03972077084"),
     compute=log_loss,
+    compute_draws=mean_draws(lambda ws, call: (_costs_of_gold(ws, call), np.ones(ws.case.gold.n, dtype=bool))),
     hints={"multilabel": "for label sets use log_loss_multilabel"},
     peers={
         "scikit-learn": "log_loss; it clips to [2^-52, 1 - 2^-52], and warns about rows that do not sum to 1 instead of "
@@ -113,6 +154,7 @@ _declare(
     source="Good 1952, Rational decisions, label by label; clipped as log_loss",
     example=worked_example(MULTILABEL_FORECASTS, "0.591780903533"),
     compute=log_loss_multilabel,
+    compute_draws=mean_draws(lambda ws, call: _costs_of_sets(ws, call, math.inf)),
     hints=dict.fromkeys(SINGLE_LABEL_TASKS, "with one label per instance, use log_loss"),
     symbols=CELL_SYMBOLS,
     peers={
@@ -130,6 +172,7 @@ _declare(
     source="Read 2010, Scalable multi-label classification (thesis, Waikato), as in MEKA",
     example=worked_example(MULTILABEL_FORECASTS, "0.418494108393"),
     compute=log_loss_meka,
+    compute_draws=log_loss_meka_draws,
     hints=dict.fromkeys(SINGLE_LABEL_TASKS, "with one label per instance, use log_loss"),
     supports_weights=False,
     symbols=(CELL_SYMBOLS | {"C": "the highest cost of one answer: ln m, or the logarithm of the number of instances"}),

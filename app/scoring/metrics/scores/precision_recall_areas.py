@@ -6,8 +6,10 @@ from dataclasses import dataclass, replace
 from app.scoring.declaration.distinct_value_bounds import ORDER
 from app.scoring.declaration.metric import SCORES, Example, Metric, MetricCall, register
 from app.scoring.declaration.task import TASK_KINDS
+from app.scoring.metrics.scores.area_draws import label_area_draws, mean_area_draws, pooled_area_draws
 from app.scoring.metrics.scores.auc import SCORED_BINARY_EXAMPLE, SCORED_MULTILABEL_EXAMPLE
 from app.scoring.metrics.scores.curve_areas import AreaMeasure, label_area, mean_area, pooled_area
+from app.scoring.metrics.scores.draw_ranks import step_area_draws, trapezoid_area_draws
 from app.scoring.metrics.shared_declarations import (
     EXCLUDE_LABELS_OPTION,
     LABEL_PARAM,
@@ -44,8 +46,8 @@ def _trapezoid_parts(ranks: ScoreRanks, _: MetricCall) -> tuple[Real, int]:
 
 
 STEP_AREA, TRAPEZOID_AREA = (
-    AreaMeasure(_step_parts, needs_negatives=False),
-    AreaMeasure(_trapezoid_parts, needs_negatives=False),
+    AreaMeasure(_step_parts, step_area_draws, needs_negatives=False),
+    AreaMeasure(_trapezoid_parts, trapezoid_area_draws, needs_negatives=False),
 )
 _CURVE_SYMBOLS = {
     "R_t, P_t": "recall and precision where scores of at least t are called positive",
@@ -137,6 +139,7 @@ def _one_label_metric(measure: _PrecisionRecallArea) -> Metric:
         source=measure.source,
         example=_example(measure, ""),
         compute=label_area(measure.area),
+        compute_draws=label_area_draws(measure.area.draws),
         symbols=_symbols(""),
         peers=measure.peers,
     )
@@ -148,6 +151,11 @@ def _averaged_metric(measure: _PrecisionRecallArea, suffix: str) -> Metric:
         "weighted": mean_area(measure.area, by_support=True),
         "micro": pooled_area(measure.area),
     }
+    draws = {
+        "macro": mean_area_draws(measure.area.draws),
+        "weighted": mean_area_draws(measure.area.draws, by_support=True),
+        "micro": pooled_area_draws(measure.area.draws),
+    }
     return replace(
         _one_label_metric(measure),
         key=f"{measure.key}_{suffix}",
@@ -158,6 +166,7 @@ def _averaged_metric(measure: _PrecisionRecallArea, suffix: str) -> Metric:
         options=(SCORE_DIRECTION_OPTION, EXCLUDE_LABELS_OPTION),
         example=_example(measure, suffix),
         compute=computes[suffix],
+        compute_draws=draws[suffix],
         symbols=_symbols(suffix),
     )
 

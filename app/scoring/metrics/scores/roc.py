@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
+
 from app.scoring.curves import (
     delong_variance,
     equal_error_rate,
@@ -13,11 +15,20 @@ from app.scoring.curves import (
     standardize_partial_area,
 )
 from app.scoring.declaration.distinct_value_bounds import ORDER
+from app.scoring.declaration.interval_method import NO_INTERVAL_OF_VARIANCE
 from app.scoring.declaration.metric import SCORES, Compute, Metric, MetricCall, Param, Result, register
 from app.scoring.declaration.task import TASK_KINDS
+from app.scoring.draw_context import Floats, NoDrawForm, divide_draws
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
+from app.scoring.metrics.scores.area_draws import label_area_draws
 from app.scoring.metrics.scores.auc import AUC_SYMBOLS, ROC_AREA, SCORED_BINARY_EXAMPLE
 from app.scoring.metrics.scores.curve_areas import label_ranks
+from app.scoring.metrics.scores.draw_ranks import (
+    DrawRanks,
+    equal_error_rate_draws,
+    fp_at_recall_draws,
+    partial_roc_area_draws,
+)
 from app.scoring.metrics.scores.score_columns import class_code, score_columns
 from app.scoring.metrics.shared_declarations import (
     LABEL_PARAM,
@@ -30,6 +41,8 @@ from app.scoring.numeric.exact import to_fraction
 from app.scoring.score_ranks import ScoreRanks
 from app.scoring.tally import EvaluationContext
 
+_EXACT_LIMIT = 2**62
+"""Products below it fit int64."""
 MAX_FPR_PARAM = Param(
     "max_fpr",
     "number",
@@ -75,6 +88,31 @@ def _equal_error_rate(ranks: ScoreRanks, _: MetricCall) -> Fraction:
     return equal_error_rate(roc_corners(ranks))
 
 
+def _partial_auc_draws(ranks: DrawRanks, call: MetricCall) -> Floats:
+    max_fpr = float(call.params["max_fpr"])
+    if max_fpr == 0:
+        return np.full(len(ranks.positives), np.nan)
+    area = partial_roc_area_draws(ranks, max_fpr)
+    if call.params["standardized"] == "false":
+        return area
+    chance_area = max_fpr * max_fpr / 2
+    return (1 + (area - chance_area) / (max_fpr - chance_area)) / 2
+
+
+def _specificity_draws(ranks: DrawRanks, call: MetricCall) -> Floats:
+    share = to_fraction(call.params["sensitivity"])
+    if share.numerator * float(ranks.positives.max(initial=0)) >= _EXACT_LIMIT or share.denominator >= _EXACT_LIMIT:
+        raise NoDrawForm
+    min_tp = -(-share.numerator * ranks.positives.astype(np.int64) // share.denominator)
+    false_positives = fp_at_recall_draws(ranks, min_tp.astype(np.float64))
+    values = divide_draws(ranks.negatives - false_positives, ranks.negatives)
+    return np.where(ranks.positives > 0, values, np.nan)
+
+
+def _equal_error_rate_draws(ranks: DrawRanks, _: MetricCall) -> Floats:
+    return np.where(ranks.positives > 0, equal_error_rate_draws(ranks), np.nan)
+
+
 def auc_variance(ws: EvaluationContext, call: MetricCall) -> Result:
     """The estimated variance of the AUC; it needs two positives and two negatives."""
     code, columns = class_code(ws, call), score_columns(ws, call)
@@ -110,6 +148,7 @@ _PARTIAL_AUC = Metric(
     source="McClish 1989",
     example=replace(SCORED_BINARY_EXAMPLE, value="1/3", params={"max_fpr": "0.5"}),
     compute=_read_off_curve(_partial_auc),
+    compute_draws=label_area_draws(_partial_auc_draws),
     symbols=_CURVE_SYMBOLS | {"f": "max_fpr, the highest false positive rate", "A": "the area before standardization"},
     peers={
         "scikit-learn": "roc_auc_score(max_fpr=…) is standardized=true",
@@ -131,6 +170,7 @@ _SPECIFICITY = replace(
     source="Hanley & McNeil 1982; Pepe 2003",
     example=replace(SCORED_BINARY_EXAMPLE, value="2/3", params={"sensitivity": "0.5"}),
     compute=_read_off_curve(_specificity_at_sensitivity),
+    compute_draws=label_area_draws(_specificity_draws),
     symbols={
         "t": "runs over the distinct scores, and a threshold that no score reaches",
         "TPR_t, TNR_t": "sensitivity and specificity where scores of at least t are called positive",
@@ -150,6 +190,7 @@ _EQUAL_ERROR_RATE = replace(
     source="Martin et al. 1997, The DET curve in assessment of detection task performance",
     example=replace(SCORED_BINARY_EXAMPLE, value="1/3"),
     compute=_read_off_curve(_equal_error_rate),
+    compute_draws=label_area_draws(_equal_error_rate_draws),
     symbols=_CURVE_SYMBOLS | {"x": "the false positive rate that equals the false negative rate"},
     peers={
         "BOSARIS": "uses the convex hull of the ROC curve, whose equal error rate is never higher",
@@ -171,6 +212,8 @@ _DELONG = replace(
     source="DeLong, DeLong & Clarke-Pearson 1988; Sun & Xu 2014",
     example=replace(SCORED_BINARY_EXAMPLE, value="1/27"),
     compute=auc_variance,
+    compute_draws=None,
+    interval=NO_INTERVAL_OF_VARIANCE,
     hints=dict.fromkeys(("multiclass", "multilabel"), "it applies to the AUC of a binary task"),
     supports_weights=False,
     symbols={name: meaning for name, meaning in AUC_SYMBOLS.items() if name != "s_u, s_v"}

@@ -65,14 +65,19 @@ class ScoreColumns:
         A binary task with one score s per instance uses 1 - s for the other class; raises UndefinedError where scores
         lie outside [0, 1].
         """
-        all_classes = len(codes) == len(self.names)
-        scores = self._scores if self.single is None else self._both()
-        values = (scores if all_classes else scores[:, codes]).ravel()
-        own = (self._ws.gold_matrix if all_classes else self._ws.gold_matrix[:, codes]).ravel()
+        values, own = self.pooled_pairs(codes)
         weights = None if self._weights is None else np.repeat(self._weights, len(codes))
         if weights is not None and self._ws.total * len(codes) >= _MAX_INT64_WEIGHT:
             weights = weights.astype(object)
         return rank_positives(values, own, weights)
+
+    def pooled_pairs(self, codes: Sequence[int]) -> tuple[Floats, Mask]:
+        """The scores of all (instance, class) pairs, instance by instance, and which are right. Raises UndefinedError."""
+        all_classes = len(codes) == len(self.names)
+        scores = self._scores if self.single is None else self._both()
+        values = (scores if all_classes else scores[:, codes]).ravel()
+        own = (self._ws.gold_matrix if all_classes else self._ws.gold_matrix[:, codes]).ravel()
+        return values, own
 
     def _both(self) -> Floats:
         """The scores of both classes where one score s was sent: the other class has 1 - s. Raises UndefinedError."""

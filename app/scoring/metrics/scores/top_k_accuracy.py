@@ -1,10 +1,11 @@
 """Top-k accuracy: whether the right label is among the k labels with the best scores."""
 
 from app.scoring.declaration.distinct_value_bounds import HITS
+from app.scoring.declaration.interval_method import PROPORTION
 from app.scoring.declaration.metric import SCORES, Example, MetricCall, Param, Result
 from app.scoring.label_ranking import LabelRanks, RelevantLabels, rank_by_scores
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
-from app.scoring.metrics.rankings.ranking_inputs import TIES_PARAM, InstanceMeans
+from app.scoring.metrics.rankings.ranking_inputs import TIES_PARAM, InstanceRatios, mean_ratio, mean_ratio_draws
 from app.scoring.metrics.scores.oriented_scores import Scores, positive_code, scores_of
 from app.scoring.metrics.shared_declarations import (
     SCORE_DIRECTION_OPTION,
@@ -21,11 +22,16 @@ from app.scoring.tally import EvaluationContext
 def top_k_accuracy(ws: EvaluationContext, call: MetricCall) -> Result:
     """The share of instances whose right label, or any acceptable one, is among the k best."""
     k, m = int(call.params["k"]), len(ws.spec.classes)
-    direction = call.options["score_direction"]
-    ranks = ws.shared(("ranks of classes", direction), lambda: _class_ranks(ws, call))
-    mean = InstanceMeans(ws, call).mean_of_ratios(*hit_probability(ranks, k, call.params["ties"]))
+    mean = mean_ratio(_hits)(ws, call)
     notes = (f"k={k} covers all {m} classes",) if k >= m else ()
     return Result(mean.value, None, notes)
+
+
+def _hits(ws: EvaluationContext, call: MetricCall) -> InstanceRatios:
+    """The probability that a right label of each instance is among the k best: 0 or 1 unless ties are averaged."""
+    direction = call.options["score_direction"]
+    ranks = ws.shared(("ranks of classes", direction), lambda: _class_ranks(ws, call))
+    return InstanceRatios(*hit_probability(ranks, int(call.params["k"]), call.params["ties"]))
 
 
 def _class_ranks(ws: EvaluationContext, call: MetricCall) -> LabelRanks:
@@ -80,6 +86,8 @@ declare_metric(
         scores=((0.5, 0.25, 0.25), (0.5, 0.375, 0.125), (0.5, 0.375, 0.125)),
     ),
     compute=top_k_accuracy,
+    compute_draws=mean_ratio_draws(_hits),
+    interval=PROPORTION,
     hints={"multilabel": "for label sets use precision_at_k or recall_at_k"},
     acceptable=True,
     symbols={
@@ -91,4 +99,5 @@ declare_metric(
         "use ties=last. In a binary task it takes one score, with the threshold at 0 if a score is outside [0, 1]",
         "torchmetrics": "accuracy with top_k; torch.topk decides the order of equal scores",
     },
+    instance_mean=True,
 )

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.web import svg
+from app.drawing import charts
 
 NAMES: dict[str, Any] = {"title": "A title", "description": "A description"}
 AXES: dict[str, Any] = {"x_label": "false positive rate", "y_label": "true positive rate"}
@@ -25,14 +25,14 @@ def parse(markup: str) -> ET.Element:
     return root
 
 
-def cells_of(matrix: np.ndarray) -> svg.Cells:
+def cells_of(matrix: np.ndarray) -> charts.Cells:
     rows, columns = np.nonzero(matrix)
-    return svg.Cells(rows, columns, matrix[rows, columns].astype(float), matrix.sum(axis=1).astype(float))
+    return charts.Cells(rows, columns, matrix[rows, columns].astype(float), matrix.sum(axis=1).astype(float))
 
 
 def draw(matrix: np.ndarray, labels: list[str] | None = None) -> ET.Element:
     names = labels or [f"class {number}" for number in range(matrix.shape[1])]
-    map_ = svg.heat_map(
+    map_ = charts.heat_map(
         cells_of(matrix), names[: len(matrix)], names, **NAMES, row_axis="gold", column_axis="predicted"
     )
     return parse(map_)
@@ -59,13 +59,13 @@ def test_every_chart_has_a_title_and_a_description_and_escapes_every_text() -> N
     names: dict[str, Any] = {"title": HOSTILE, "description": HOSTILE}
     axes: dict[str, Any] = dict.fromkeys(AXES, HOSTILE)
     small = cells_of(np.array([[1]]))
-    charts = [
-        svg.bars([svg.Bar(HOSTILE, 0.5, HOSTILE)], **names),
-        svg.lines([svg.Series(HOSTILE, [(0, 0), (1, 1)])] * 2, **names, **axes),
-        svg.scatter([svg.Point(0.5, 0.5, HOSTILE)], **names, **axes),
-        svg.heat_map(small, [HOSTILE], [HOSTILE], **names, row_axis=HOSTILE, column_axis=HOSTILE),
+    drawn = [
+        charts.bars([charts.Bar(HOSTILE, 0.5, HOSTILE)], **names),
+        charts.lines([charts.Series(HOSTILE, [(0, 0), (1, 1)])] * 2, **names, **axes),
+        charts.scatter([charts.Point(0.5, 0.5, HOSTILE)], **names, **axes),
+        charts.heat_map(small, [HOSTILE], [HOSTILE], **names, row_axis=HOSTILE, column_axis=HOSTILE),
     ]
-    for chart in charts:
+    for chart in drawn:
         root = parse(chart)
         assert [child.tag for child in root][:2] == ["title", "desc"]
         assert root.findtext("title") == root.findtext("desc") == "<script>alert('&\"')</script>��"
@@ -74,25 +74,25 @@ def test_every_chart_has_a_title_and_a_description_and_escapes_every_text() -> N
 
 
 def test_bars_are_as_long_as_their_values() -> None:
-    items = [svg.Bar("a", 1.0, "1.0"), svg.Bar("b", 0.25, "0.25"), svg.Bar("c", None, "undefined")]
-    root = parse(svg.bars(items, **NAMES, maximum=1.0))
+    items = [charts.Bar("a", 1.0, "1.0"), charts.Bar("b", 0.25, "0.25"), charts.Bar("c", None, "undefined")]
+    root = parse(charts.bars(items, **NAMES, maximum=1.0))
     assert [float(bar.attrib["width"]) for bar in root.iter("rect")] == [240, 60, 0]
     assert {"a", "0.25", "undefined"} <= {text.text for text in root.iter("text")}
 
 
 def test_lines_go_through_their_points_and_differ_by_more_than_colour() -> None:
-    series = [svg.Series(f"series {number}", [(0, 0), (0.5, 1), (1, 1)]) for number in range(svg.MAX_SERIES)]
-    root = parse(svg.lines(series, **NAMES, **AXES, has_diagonal=True))
+    series = [charts.Series(f"series {number}", [(0, 0), (0.5, 1), (1, 1)]) for number in range(charts.MAX_SERIES)]
+    root = parse(charts.lines(series, **NAMES, **AXES, has_diagonal=True))
     drawn = list(root.iter("polyline"))
     assert drawn[0].get("points") == "48,310 198,10 348,10"
-    assert len({line.get("stroke-dasharray") for line in drawn}) == svg.MAX_SERIES
+    assert len({line.get("stroke-dasharray") for line in drawn}) == charts.MAX_SERIES
     assert {one.name for one in series} <= {text.text for text in root.iter("text")}
     with pytest.raises(ValueError, match="at most 6 series"):
-        svg.lines([*series, series[0]], **NAMES, **AXES)
+        charts.lines([*series, series[0]], **NAMES, **AXES)
 
 
 def test_points_are_where_their_shares_say() -> None:
-    root = parse(svg.scatter([svg.Point(0, 1, "first", 1.0), svg.Point(1, 0, "second", 0.0)], **NAMES, **AXES))
+    root = parse(charts.scatter([charts.Point(0, 1, "first", 1.0), charts.Point(1, 0, "second", 0.0)], **NAMES, **AXES))
     places = [(float(point.attrib["cx"]), float(point.attrib["cy"])) for point in root.iter("circle")]
     assert places == [(48, 10), (348, 310)]
     assert [point.findtext("title") for point in root.iter("circle")] == ["first", "second"]
@@ -131,7 +131,7 @@ def test_a_thousand_classes_have_few_labels_and_the_largest_shares_within_the_we
     random = np.random.default_rng(1)
     matrix = random.integers(1, 1000, (1000, 1000))  # the heaviest: no cell is 0
     np.fill_diagonal(matrix, 100_000)
-    map_ = svg.heat_map(
+    map_ = charts.heat_map(
         cells_of(matrix),
         [f"class {number}" for number in range(1000)],
         [f"class {number}" for number in range(1000)],
@@ -141,7 +141,7 @@ def test_a_thousand_classes_have_few_labels_and_the_largest_shares_within_the_we
     )
     root = parse(map_)
     covered = drawn_cells(root)
-    assert len(covered) == svg.MAX_DRAWN_CELLS
+    assert len(covered) == charts.MAX_DRAWN_CELLS
     assert all((at, at) in covered for at in range(1000))
     assert len(list(root.iter("text"))) <= 2 * 40 + 2
     assert len(gzip.compress(map_.encode())) < 250_000
@@ -149,11 +149,11 @@ def test_a_thousand_classes_have_few_labels_and_the_largest_shares_within_the_we
 
 def test_the_largest_shares_are_those_of_their_rows_not_the_largest_counts() -> None:
     cells = cells_of(np.array([[1, 0], [60, 40]]))
-    kept = svg.largest_shares(cells, most=2)
+    kept = charts.largest_shares(cells, most=2)
     assert list(zip(kept.rows.tolist(), kept.columns.tolist(), strict=True)) == [(0, 0), (1, 0)]
 
 
 def test_the_key_names_every_shade() -> None:
-    root = parse(svg.shade_key())
-    assert len(list(root.iter("rect"))) == len(svg.SHADE_LIMITS) + 1
+    root = parse(charts.shade_key())
+    assert len(list(root.iter("rect"))) == len(charts.SHADE_LIMITS) + 1
     assert {"under 0.5 %", "2 to 5 %", "50 % and more"} <= {text.text for text in root.iter("text")}

@@ -8,12 +8,13 @@ inline style. Classes that a stylesheet may colour: `chart`, `grid`, `axis`, `ba
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from html import escape
 from itertools import pairwise
 
 import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
+
+from app.drawing import svg
 
 MAX_READABLE_CLASSES = 30
 """Up to so many classes, the cells of a heat map have numbers."""
@@ -27,12 +28,8 @@ _FINE_OPACITIES = (0.3, 0.36, 0.42, 0.5, 0.6, 0.75, 0.9, 1.0)  # of cells of abo
 _DASHES = ("", "6 3", "2 2", "8 3 2 3", "1 3", "12 4")  # series differ by their dashes too, not by colour alone
 MAX_SERIES = len(_DASHES)
 _MAX_AXIS_LABELS = 40
-_MAX_LABEL_LENGTH = 18
-_LETTER_WIDTH = 7.2
 _PLOT = 300  # the side of the square of a chart with two axes
 _LEFT, _TOP, _BOTTOM = 48, 10, 44
-
-Attributes = dict[str, str | float | int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,19 +76,19 @@ class Cells:
 
 def bars(items: Sequence[Bar], *, title: str, description: str, maximum: float | None = None) -> Markup:
     """Horizontal bars from 0 to `maximum`, by default the largest value, with their texts."""
-    longest = max((len(_shown(item.label)) for item in items), default=0)
-    left, width, step = longest * _LETTER_WIDTH + 8, 240, 22
+    longest = max((len(svg.shortened(item.label)) for item in items), default=0)
+    left, width, step = longest * svg.LETTER_WIDTH + 8, 240, 22
     top = maximum or max((item.value or 0 for item in items), default=0) or 1
     parts = []
     for number, item in enumerate(items):
         y = number * step
-        parts.append(_text(left - 6, y + 15, item.label, anchor="end"))
+        parts.append(svg.label(left - 6, y + 15, item.label, anchor="end"))
         length = 0 if item.value is None else width * min(1.0, max(0.0, item.value / top))
-        bar = _tag("rect", {"class": "bar", "x": left, "y": y + 4, "width": length, "height": step - 8})
-        parts.append(_tag("g", {}, bar + _title(f"{item.label}: {item.text}")))
-        parts.append(_text(left + length + 6, y + 15, item.text))
-    room = max((len(item.text) for item in items), default=0) * _LETTER_WIDTH + 12
-    return _chart(left + width + room, max(1, len(items)) * step, title, description, parts)
+        bar = svg.element("rect", {"class": "bar", "x": left, "y": y + 4, "width": length, "height": step - 8})
+        parts.append(svg.element("g", {}, bar + svg.tooltip(f"{item.label}: {item.text}")))
+        parts.append(svg.label(left + length + 6, y + 15, item.text))
+    room = max((len(item.text) for item in items), default=0) * svg.LETTER_WIDTH + 12
+    return svg.drawing(left + width + room, max(1, len(items)) * step, title, description, parts)
 
 
 def lines(
@@ -103,17 +100,17 @@ def lines(
     parts = [*_axes(x_label, y_label), *([_diagonal()] if has_diagonal else [])]
     bottom = _TOP + _PLOT + _BOTTOM
     for number, one in enumerate(series):
-        stroke: Attributes = {"class": f"series series-{number + 1}", "fill": "none", "stroke-width": 2}
+        stroke: svg.Attributes = {"class": f"series series-{number + 1}", "fill": "none", "stroke-width": 2}
         if _DASHES[number]:
             stroke["stroke-dasharray"] = _DASHES[number]
-        line = _tag("polyline", stroke | {"points": _polyline(one.points)})
-        parts.append(_tag("g", {}, line + _title(one.name)))
+        line = svg.element("polyline", stroke | {"points": _polyline(one.points)})
+        parts.append(svg.element("g", {}, line + svg.tooltip(one.name)))
         if len(series) > 1:
             y = bottom + number * 18
             key = {"x1": _LEFT, "x2": _LEFT + 28, "y1": y + 4, "y2": y + 4}
-            parts += [_tag("line", stroke | key), _text(_LEFT + 36, y + 8, one.name)]
+            parts += [svg.element("line", stroke | key), svg.label(_LEFT + 36, y + 8, one.name)]
     legend = len(series) * 18 + 4 if len(series) > 1 else 0
-    return _chart(_LEFT + _PLOT + 12, bottom + legend, title, description, parts)
+    return svg.drawing(_LEFT + _PLOT + 12, bottom + legend, title, description, parts)
 
 
 def scatter(
@@ -123,9 +120,9 @@ def scatter(
     parts = [*_axes(x_label, y_label), *([_diagonal()] if has_diagonal else [])]
     for point in points:
         radius = 2.5 + 6 * math.sqrt(min(1.0, max(0.0, point.weight)))
-        circle: Attributes = {"class": "point", "cx": _across(point.x), "cy": _up(point.y), "r": radius}
-        parts.append(_tag("circle", circle, _title(point.text)))
-    return _chart(_LEFT + _PLOT + 12, _TOP + _PLOT + _BOTTOM, title, description, parts)
+        circle: svg.Attributes = {"class": "point", "cx": _across(point.x), "cy": _up(point.y), "r": radius}
+        parts.append(svg.element("circle", circle, svg.tooltip(point.text)))
+    return svg.drawing(_LEFT + _PLOT + 12, _TOP + _PLOT + _BOTTOM, title, description, parts)
 
 
 def heat_map(
@@ -147,27 +144,32 @@ def heat_map(
     side = (30.0 if largest <= 20 else 24.0) if readable else max(1.0, 640 / largest)
     step = 1 if readable else math.ceil(largest / _MAX_AXIS_LABELS)
     turned = not readable or max((len(label) for label in column_labels), default=0) > 3
-    left = 22 + _label_room(row_labels[::step])
-    top = 20 + (_label_room(column_labels[::step]) if turned else 14)
-    parts = [_text(left, 12, column_axis, css="axis"), _turned_text(12, top, row_axis, css="axis", anchor="end")]
+    left = 22 + svg.label_room(row_labels[::step])
+    top = 20 + (svg.label_room(column_labels[::step]) if turned else 14)
+    parts = [
+        svg.label(left, 12, column_axis, css="axis"),
+        svg.turned_label(12, top, row_axis, css="axis", anchor="end"),
+    ]
     parts += [
-        _text(left - 5, top + (at + 0.5) * side + 4, row_labels[at], anchor="end")
+        svg.label(left - 5, top + (at + 0.5) * side + 4, row_labels[at], anchor="end")
         for at in range(0, len(row_labels), step)
     ]
     for at in range(0, len(column_labels), step):
         x = left + (at + 0.5) * side
         label = column_labels[at]
-        parts.append(_turned_text(x + 4, top - 5, label) if turned else _text(x, top - 5, label, anchor="middle"))
+        parts.append(
+            svg.turned_label(x + 4, top - 5, label) if turned else svg.label(x, top - 5, label, anchor="middle")
+        )
     width, height = len(column_labels) * side, len(row_labels) * side
-    frame: Attributes = {"class": "grid", "x": left, "y": top, "width": width, "height": height, "fill": "none"}
-    parts.append(_tag("rect", frame))
+    frame: svg.Attributes = {"class": "grid", "x": left, "y": top, "width": width, "height": height, "fill": "none"}
+    parts.append(svg.element("rect", frame))
     if readable:
         parts += _numbered_cells(cells, row_labels, column_labels, (left, top, side))
     else:
-        group: Attributes = {"class": "shade", "stroke": "currentColor", "stroke-width": 1, "fill": "none"}
-        group["transform"] = f"translate({_number(left)} {_number(top + side / 2)}) scale({side:.5g})"
-        parts.append(_tag("g", group, "".join(_shade_paths(largest_shares(cells)))))
-    return _chart(left + width + 6, top + height + 6, title, description, parts, shrinks=False)
+        group: svg.Attributes = {"class": "shade", "stroke": "currentColor", "stroke-width": 1, "fill": "none"}
+        group["transform"] = f"translate({svg.coordinate(left)} {svg.coordinate(top + side / 2)}) scale({side:.5g})"
+        parts.append(svg.element("g", group, "".join(_shade_paths(largest_shares(cells)))))
+    return svg.drawing(left + width + 6, top + height + 6, title, description, parts, shrinks=False)
 
 
 def largest_shares(cells: Cells, most: int = MAX_DRAWN_CELLS) -> Cells:
@@ -186,10 +188,10 @@ def shade_key(*, fine: bool = False) -> Markup:
     parts, opacities = [], _FINE_OPACITIES if fine else _OPACITIES
     for shade, text in enumerate(texts):
         x, y = 4 + 136 * (shade // 4), 4 + 22 * (shade % 4)
-        place: Attributes = {"x": x, "y": y, "width": 16, "height": 16, "fill-opacity": opacities[shade]}
-        parts.append(_tag("rect", place | {"class": "shade", "fill": "currentColor"}))
-        parts.append(_text(x + 22, y + 12, text))
-    return _chart(272, 92, "Shades", "The share of its row that each shade stands for.", parts)
+        place: svg.Attributes = {"x": x, "y": y, "width": 16, "height": 16, "fill-opacity": opacities[shade]}
+        parts.append(svg.element("rect", place | {"class": "shade", "fill": "currentColor"}))
+        parts.append(svg.label(x + 22, y + 12, text))
+    return svg.drawing(272, 92, "Shades", "The share of its row that each shade stands for.", parts)
 
 
 def _numbered_cells(
@@ -201,11 +203,11 @@ def _numbered_cells(
     )
     for row, column, count, shade in values:
         x, y = left + column * side, top + row * side
-        fill: Attributes = {"class": "shade", "fill": "currentColor", "fill-opacity": _OPACITIES[shade]}
-        square = _tag("rect", fill | {"x": x, "y": y, "width": side - 1, "height": side - 1})
+        fill: svg.Attributes = {"class": "shade", "fill": "currentColor", "fill-opacity": _OPACITIES[shade]}
+        square = svg.element("rect", fill | {"x": x, "y": y, "width": side - 1, "height": side - 1})
         css = "cell-text on" if shade >= _FIRST_DARK_SHADE else "cell-text"
-        number = _text(x + side / 2, y + side / 2 + 4, f"{count:g}", css=css, anchor="middle")
-        yield _tag("g", {}, square + number + _title(f"{rows[row]} → {columns[column]}: {count:g}"))
+        number = svg.label(x + side / 2, y + side / 2 + 4, f"{count:g}", css=css, anchor="middle")
+        yield svg.element("g", {}, square + number + svg.tooltip(f"{rows[row]} → {columns[column]}: {count:g}"))
 
 
 def _shade_paths(cells: Cells) -> Iterator[str]:
@@ -216,7 +218,7 @@ def _shade_paths(cells: Cells) -> Iterator[str]:
         chosen = shades == shade
         if chosen.any():
             path = _runs(rows[chosen], columns[chosen])
-            yield _tag("path", {"stroke-opacity": opacity, "d": path})
+            yield svg.element("path", {"stroke-opacity": opacity, "d": path})
 
 
 def _runs(rows: NDArray[np.int64], columns: NDArray[np.int64]) -> str:
@@ -241,17 +243,17 @@ def _runs(rows: NDArray[np.int64], columns: NDArray[np.int64]) -> str:
 def _axes(x_label: str, y_label: str) -> Iterator[str]:
     for tick in (0.0, 0.25, 0.5, 0.75, 1.0):
         x, y = _across(tick), _up(tick)
-        yield _tag("line", {"class": "grid", "x1": x, "x2": x, "y1": _TOP, "y2": _TOP + _PLOT})
-        yield _tag("line", {"class": "grid", "x1": _LEFT, "x2": _LEFT + _PLOT, "y1": y, "y2": y})
-        yield _text(x, _TOP + _PLOT + 16, f"{tick:g}", anchor="middle")
-        yield _text(_LEFT - 6, y + 4, f"{tick:g}", anchor="end")
-    yield _text(_LEFT + _PLOT / 2, _TOP + _PLOT + 34, x_label, css="axis", anchor="middle")
-    yield _turned_text(12, _TOP + _PLOT / 2, y_label, css="axis", anchor="middle")
+        yield svg.element("line", {"class": "grid", "x1": x, "x2": x, "y1": _TOP, "y2": _TOP + _PLOT})
+        yield svg.element("line", {"class": "grid", "x1": _LEFT, "x2": _LEFT + _PLOT, "y1": y, "y2": y})
+        yield svg.label(x, _TOP + _PLOT + 16, f"{tick:g}", anchor="middle")
+        yield svg.label(_LEFT - 6, y + 4, f"{tick:g}", anchor="end")
+    yield svg.label(_LEFT + _PLOT / 2, _TOP + _PLOT + 34, x_label, css="axis", anchor="middle")
+    yield svg.turned_label(12, _TOP + _PLOT / 2, y_label, css="axis", anchor="middle")
 
 
 def _diagonal() -> str:
     ends = {"x1": _across(0), "y1": _up(0), "x2": _across(1), "y2": _up(1)}
-    return _tag("line", {"class": "grid", "stroke-dasharray": "3 3", **ends})
+    return svg.element("line", {"class": "grid", "stroke-dasharray": "3 3", **ends})
 
 
 def _across(share: float) -> float:
@@ -263,65 +265,4 @@ def _up(share: float) -> float:
 
 
 def _polyline(points: Iterable[tuple[float, float]]) -> str:
-    return " ".join(f"{_number(_across(x))},{_number(_up(y))}" for x, y in points)
-
-
-def _label_room(labels: Sequence[str]) -> float:
-    return max((len(_shown(label)) for label in labels), default=0) * _LETTER_WIDTH + 8
-
-
-def _shown(text: str) -> str:
-    return text if len(text) <= _MAX_LABEL_LENGTH else f"{text[: _MAX_LABEL_LENGTH - 1]}…"
-
-
-def _chart(
-    width: float, height: float, title: str, description: str, parts: Iterable[str], *, shrinks: bool = True
-) -> Markup:
-    """The whole drawing; one that `shrinks` becomes narrower with the page, others keep their size."""
-    size: Attributes = {"width": math.ceil(width), "height": math.ceil(height)}
-    root: Attributes = {"class": "chart" if shrinks else "chart fixed", "role": "img", **size}
-    root |= {"viewBox": f"0 0 {size['width']} {size['height']}", "font-size": 12}
-    head = _title(title) + _tag("desc", {}, _escaped(description))
-    return Markup(_tag("svg", root, head + "".join(parts)))  # noqa: S704 (every text in it is escaped)
-
-
-def _text(x: float, y: float, text: str, *, css: str = "", anchor: str = "") -> str:
-    attributes: Attributes = {"class": css, "x": x, "y": y, "text-anchor": anchor}
-    return _label(attributes, text)
-
-
-def _turned_text(x: float, y: float, text: str, *, css: str = "", anchor: str = "") -> str:
-    """A text that reads upwards from this place."""
-    turn = f"translate({_number(x)} {_number(y)}) rotate(-90)"
-    return _label({"class": css, "transform": turn, "text-anchor": anchor}, text)
-
-
-def _label(attributes: Attributes, text: str) -> str:
-    shown = text if attributes.get("class") == "axis" else _shown(text)
-    whole = _title(text) if shown != text else ""
-    return _tag("text", {name: value for name, value in attributes.items() if value != ""}, _escaped(shown) + whole)
-
-
-def _title(text: str) -> str:
-    return _tag("title", {}, _escaped(text))
-
-
-def _escaped(text: str) -> str:
-    """A text without the characters that XML does not allow."""
-    return escape("".join(letter if letter.isprintable() or letter == " " else "�" for letter in text))
-
-
-def _number(value: float) -> str:
-    return f"{value:.1f}".removesuffix(".0")
-
-
-def _tag(name: str, attributes: Attributes, content: str = "") -> str:
-    pairs = "".join(
-        f' {key}="{escape(value) if isinstance(value, str) else _attribute_number(value)}"'
-        for key, value in attributes.items()
-    )
-    return f"<{name}{pairs}>{content}</{name}>" if content else f"<{name}{pairs}/>"
-
-
-def _attribute_number(value: float) -> str:
-    return f"{value:.4g}" if 0 < value < 1 else _number(value)
+    return " ".join(f"{svg.coordinate(_across(x))},{svg.coordinate(_up(y))}" for x, y in points)

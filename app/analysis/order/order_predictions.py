@@ -1,0 +1,37 @@
+"""How sure the order of systems is whose predictions were scored against one gold, by one metric."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from app.analysis.order.order_report import describe_order
+from app.scoring.declaration.metric import MetricCall
+from app.scoring.evaluation_input import EvaluationInput
+from app.scoring.uncertainty.board import BoardCase, board_uncertainty
+from app.scoring.uncertainty.intervals import intervals
+
+
+def order_predictions(
+    cases: Mapping[str, EvaluationInput],
+    ids: Sequence[str],
+    call: MetricCall,
+    *,
+    draw_seed: str = "0",
+    split: str = "all",
+) -> dict[str, Any]:
+    """The report on systems by name, like that on a table. `ids` names the instances of all inputs, in any order.
+
+    Without any value there is a `reason` instead of an order.
+    """
+    systems = sorted(cases)
+    entries = [BoardCase(name, cases[name]) for name in systems]
+    found = board_uncertainty(entries, ids, call, draw_seed=draw_seed, split=split)
+    head = {"metric": call.text, "direction": call.metric.direction, "split": split, "draw_seed": draw_seed}
+    if found.sets is None or found.board is None:
+        return head | {"rows": [], "pairs": [], "n": found.instances, "notes": [], "reason": found.reason}
+    spans = []
+    for name, value in zip(systems, found.board.values.tolist(), strict=True):
+        known = {call.text: None if np.isnan(value) else value}
+        spans.append(intervals(cases[name], [call], known, ids, draw_seed=draw_seed, split=split)[call.text])
+    return head | describe_order(systems, found.board, found.sets, spans, found.notes)

@@ -1,0 +1,77 @@
+"""A folder of prediction files, one a system, that are scored against one gold and put in order."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from app.cli.input import value_parsing
+from app.cli.input.gold_and_predictions import (
+    metric_chooser,
+    read_gold_and_predictions,
+    report_problems_and_exit,
+    wants_scores,
+)
+from app.cli.terminal.output import CommandError, CommandOutput
+
+
+def order_folder(
+    out: CommandOutput,
+    folder: Path,
+    gold: Path | None,
+    settings: Mapping[str, Any],
+    *,
+    metric: str,
+    options: Mapping[str, str],
+    draw_seed: str,
+) -> dict[str, Any]:
+    """The report on the systems of a folder; a file with problems ends the command."""
+    from app.analysis.order.order_predictions import order_predictions
+    from app.offline import in_id_order, score_systems_offline
+
+    if gold is None:
+        raise typer.BadParameter("needed for a folder of prediction files", param_hint="--gold")
+    paths = _prediction_files(folder, gold)
+    files = read_gold_and_predictions(gold, next(iter(paths.values())), **settings)
+    sources = [value_parsing.make_source(path, None) for path in paths.values()]
+    outcomes = score_systems_offline(
+        files.gold,
+        sources,
+        metric_chooser([metric], options),
+        wants_scores=wants_scores([metric]),
+        options=options,
+        **files.task_settings(),
+    )
+    cases, ids = {}, list[str]()
+    for name, outcome in zip(paths, outcomes, strict=True):
+        if outcome.case is None:
+            out.note(f"The problems are those of {paths[name]}.")
+            report_problems_and_exit(out, files, outcome)
+        cases[name], ids = in_id_order(outcome)
+    (call,) = outcomes[0].calls
+    if not call.metric.scalar or call.metric.direction == "none":
+        detail = f"'{call.requested}' gives no order: neither a higher nor a lower value is better."
+        raise CommandError("no_order", detail, "Choose another metric.")
+    with out.spinner("Drawing …"):
+        report = order_predictions(cases, ids, call, draw_seed=draw_seed)
+    if "reason" in report:
+        raise CommandError("no_order", str(report["reason"]), "Choose another metric, or check the files.")
+    notes = [*files.notes, *(note for outcome in outcomes for note in outcome.notes), *report["notes"]]
+    return report | {"notes": list(dict.fromkeys(notes))}
+
+
+def _prediction_files(folder: Path, gold: Path) -> dict[str, Path]:
+    """The files of a folder by the name of the system, which is that of the file without its endings."""
+    found: dict[str, Path] = {}
+    for path in sorted(folder.iterdir()):
+        if not path.is_file() or path.name.startswith(".") or path.samefile(gold):
+            continue
+        name = path.name.partition(".")[0]
+        if name in found:
+            detail = f"{found[name].name} and {path.name} would both be the system '{name}'."
+            raise CommandError("name_taken", detail, "Rename one of the files.")
+        found[name] = path
+    if not found:
+        raise CommandError("no_files", f"{folder} has no prediction files.", "Put one file for each system there.")
+    return found

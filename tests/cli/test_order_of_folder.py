@@ -1,0 +1,71 @@
+"""`assay order FOLDER --gold G`: prediction files as systems."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.run_command import run_assay, write_file
+
+DIGITS = Path(__file__).resolve().parents[2] / "examples" / "digits"
+GOLD = DIGITS / "gold.jsonl.gz"
+FILES = ("support_vectors.columns.json.gz", "naive_bayes.map.json.gz", "random_forest.jsonl.gz")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Three systems of the demonstration."""
+    systems = tmp_path / "systems"
+    systems.mkdir()
+    for name in FILES:
+        shutil.copy(DIGITS / name, systems)
+    return systems
+
+
+def test_systems_have_the_names_of_their_files_and_the_scores_of_the_scorer(folder: Path) -> None:
+    report = run_assay("order", folder, "--gold", GOLD, "--json").value()
+    assert [row["system"] for row in report["rows"]] == ["support_vectors", "random_forest", "naive_bayes"]
+    assert (report["metric"], report["n"]) == ("f1_macro", 899)
+    assert report["rows"][2]["rank_low"] == 3
+    alone = run_assay(
+        "score", "--gold", GOLD, "--predictions", folder / FILES[0], "--metric", "f1_macro", "--ci", "--json"
+    ).value()
+    assert report["rows"][0]["value"] == alone["metrics"]["f1_macro"]
+    assert report["rows"][0]["low"] == alone["intervals"]["f1_macro"]["low"]
+
+
+def test_losses_are_turned_and_the_gold_in_the_folder_is_no_system(folder: Path) -> None:
+    gold = folder / GOLD.name
+    shutil.copy(GOLD, gold)
+    report = run_assay("order", folder, "--gold", gold, "--metric", "error_rate", "--json").value()
+    assert [row["rank"] for row in report["rows"]] == [1, 2, 3]
+    assert report["rows"][0]["system"] == "support_vectors"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ((), "needed for a folder of prediction files"),
+        (("--gold", GOLD, "--lower-is-better"), "has its own direction"),
+        (("--gold", GOLD, "--metric", "prevalence_macro"), "gives no order"),
+        (("--gold", GOLD, "--metric", "no_such"), "no_such"),
+    ],
+)
+def test_refusals(folder: Path, options: tuple[object, ...], words: str) -> None:
+    ran = run_assay("order", folder, *options)
+    assert ran.status != 0
+    assert words in ran.err
+
+
+def test_a_file_with_problems_is_named(folder: Path) -> None:
+    write_file(folder / "broken.csv", "id,label\nnobody,1\n")
+    ran = run_assay("order", folder, "--gold", GOLD)
+    assert ran.status == 1
+    assert "broken.csv" in ran.err
+
+
+def test_a_table_refuses_what_only_folders_use(tmp_path: Path) -> None:
+    table = write_file(tmp_path / "t.csv", "model,q1,q2\na,1,0\nb,0,1\n")
+    ran = run_assay("order", table, "--gold", GOLD)
+    assert ran.status == 2
+    assert "applies to a folder" in ran.err
