@@ -84,6 +84,7 @@ class ComparedRow(Shape):
     better_than: list[int] = Field(
         default_factory=list, description="The numbers of the rows that are significantly worse."
     )
+    notes: list[str] = Field(default_factory=list)
 
 
 class Significance(ComparisonHead):

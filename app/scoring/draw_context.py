@@ -57,8 +57,14 @@ class DrawContext:
     `rows` is the context of the input itself, shared by all blocks: what depends on the rows alone is computed once.
     """
 
-    def __init__(self, rows: EvaluationContext, multiplicities: Counts) -> None:
-        """Multiplicities: rows × draws, whole numbers ≥ 0. Raises NoDrawForm where sums are not exact or cells unknown."""
+    def __init__(
+        self, rows: EvaluationContext, multiplicities: Counts, gold_sums: dict[Hashable, Floats] | None = None
+    ) -> None:
+        """Multiplicities: rows × draws, whole numbers ≥ 0. Raises NoDrawForm where sums are not exact or cells unknown.
+
+        `gold_sums` is shared by the systems of a board, which have the same gold, weights and multiplicities.
+        """
+        self._gold_sums = {} if gold_sums is None else gold_sums
         self.rows, self.case, self.spec = rows, rows.case, rows.spec
         if rows.case.unknown is not None:
             raise NoDrawForm
@@ -66,10 +72,10 @@ class DrawContext:
         weights = rows.case.weights
         if weights is not None:
             largest *= int(weights.max(initial=0))
-        bound = largest * max(1, len(multiplicities))
-        if bound >= _FLOAT64_LIMIT:
+        self._bound = largest * max(1, len(multiplicities))
+        if self._bound >= _FLOAT64_LIMIT:
             raise NoDrawForm
-        kind = np.float32 if bound < _FLOAT32_LIMIT else np.float64
+        kind = np.float32 if self._bound < _FLOAT32_LIMIT else np.float64
         self.weights: Counts = np.ascontiguousarray(multiplicities, dtype=kind)
         if weights is not None:
             self.weights = self.weights * weights.astype(kind)[:, None]
@@ -91,7 +97,7 @@ class DrawContext:
         other = copy(self)
         other.__dict__.pop("total", None)
         other.rows, other.case, other._cache = rows, rows.case, {}  # noqa: SLF001
-        other.weights = self.weights[positions]
+        other.weights, other._gold_sums = self.weights[positions], {}  # noqa: SLF001
         return other
 
     def columns(self, start: int, end: int) -> "DrawContext":
@@ -99,7 +105,8 @@ class DrawContext:
         if start == 0 and end >= self.draws:
             return self
         other = copy(self)
-        other.weights, other._cache = np.ascontiguousarray(self.weights[:, start:end]), {}  # noqa: SLF001
+        other.weights = np.ascontiguousarray(self.weights[:, start:end])
+        other._cache, other._gold_sums = {}, {}  # noqa: SLF001
         other.__dict__.pop("total", None)
         return other
 
@@ -111,7 +118,7 @@ class DrawContext:
     @cached_property
     def total(self) -> Floats:
         """The total weight of each draw."""
-        return self.sum_rows(np.ones(len(self.weights), dtype=bool))
+        return self.sum_of_gold("total", lambda: self.sum_rows(np.ones(len(self.weights), dtype=bool)))
 
     def sum_rows(self, mask: NDArray[np.bool_]) -> Floats:
         """The weight of the rows in a mask, for each draw."""
@@ -119,10 +126,17 @@ class DrawContext:
 
     def sum_of(self, numbers: NDArray[np.int64]) -> Floats:
         """The sum of number × weight over the rows, for each draw, of whole numbers; raises NoDrawForm if inexact."""
-        largest = int(np.abs(numbers).max(initial=0))
-        if largest * float(self.weights.max(initial=0)) * max(1, len(numbers)) >= _FLOAT64_LIMIT:
+        bound = int(np.abs(numbers).max(initial=0)) * self._bound
+        if bound >= _FLOAT64_LIMIT:
             raise NoDrawForm
-        return np.asarray(numbers.astype(np.float64) @ self.weights.astype(np.float64, copy=False))
+        kind = self.weights.dtype if bound < _FLOAT32_LIMIT else np.float64
+        return np.asarray(numbers.astype(kind) @ self.weights.astype(kind, copy=False), dtype=np.float64)
+
+    def sum_of_gold(self, key: Hashable, make: Callable[[], Floats]) -> Floats:
+        """A sum that depends on the gold and the weights alone; contexts of several systems may share it."""
+        if key not in self._gold_sums:
+            self._gold_sums[key] = make()
+        return self._gold_sums[key]
 
     def mean_of(self, values: Floats, counted: NDArray[np.bool_] | None = None) -> Floats:
         """The weighted mean of values of rows, of those that are `counted`, for each draw; NaN where none is.
@@ -226,11 +240,11 @@ def _tally_single_labels(draws: DrawContext, options: Mapping[str, str]) -> Draw
         predicted = np.where(predicted == m, np.int32(MISSING_CODE), predicted)
     right = np.where(gold == predicted, gold, -1)
     n = draws.total
-    support = draws.sum_by("gold", gold, m)
+    support = draws.sum_of_gold("gold", lambda: draws.sum_by("gold", gold, m))
     chosen = draws.sum_by(f"predicted {rule}", predicted, m)
     tp = draws.sum_by(f"right {rule}", right, m)
     counts = ConfusionCounts(tp=tp, fp=chosen - tp, fn=support - tp, tn=n - support - chosen + tp)
-    outside_gold, outside_predicted = gold == m, predicted == m
+    outside_gold, outside_predicted, no_prediction = gold == m, predicted == m, predicted == MISSING_CODE
     nothing = np.zeros(draws.draws)
     displaced = nothing
     if outside_gold.any() or outside_predicted.any():
@@ -244,7 +258,7 @@ def _tally_single_labels(draws: DrawContext, options: Mapping[str, str]) -> Draw
         outside_fp=draws.sum_rows(outside_predicted) if outside_predicted.any() else nothing,
         outside_fn=draws.sum_rows(outside_gold) if outside_gold.any() else nothing,
         outside_tn=displaced,
-        without_prediction=draws.sum_rows(predicted == MISSING_CODE),
+        without_prediction=draws.sum_rows(no_prediction) if no_prediction.any() else nothing,
         exact=np.add.reduce(tp, axis=0),
         cells=n * m,
         wrong_cells=np.add.reduce(counts.fp, axis=0) + np.add.reduce(counts.fn, axis=0) + displaced,
@@ -257,7 +271,7 @@ def _tally_label_sets(draws: DrawContext, options: Mapping[str, str]) -> DrawTal
     rule = options["unknown_label"]
     sets = draws.rows.shared(("draws sets", rule), lambda: _LabelSets.of(draws.rows, options))
     gold, predicted, shared = sets.gold, sets.predicted, sets.shared
-    support = draws.sum_by(f"gold {rule}", gold.codes, m, gold.rows)
+    support = draws.sum_of_gold("gold", lambda: draws.sum_by("gold", gold.codes, m, gold.rows))
     chosen = draws.sum_by(f"predicted {rule}", predicted.codes, m, predicted.rows)
     tp = draws.sum_by(f"right {rule}", predicted.codes[shared], m, predicted.rows[shared])
     counts = ConfusionCounts(tp=tp, fp=chosen - tp, fn=support - tp, tn=n - support - chosen + tp)

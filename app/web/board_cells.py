@@ -18,7 +18,7 @@ class Cell(NamedTuple):
     text: str
     reason: str | None = None
     interval: str = ""
-    is_pending: bool = False
+    lacks_interval: bool = False
     bar: Markup | None = None
 
     @property
@@ -32,7 +32,7 @@ def metric_cells(scores: Sequence[dict[str, Any]], *, is_drawn: bool) -> list[Ce
     cells = value_texts(scores)
     ends = [(score["low"], score["high"]) for score in scores if score.get("low") is not None]
     if not ends:
-        return [cell._replace(is_pending=_is_pending(score)) for cell, score in zip(cells, scores, strict=True)]
+        return [cell._replace(lacks_interval=_lacks_interval(score)) for cell, score in zip(cells, scores, strict=True)]
     decimals = decimals_for(high - low for low, high in ends)
     values = [score["value"] for score in scores if score.get("value") is not None]
     least, most = min(*values, *(low for low, _ in ends)), max(*values, *(high for _, high in ends))
@@ -40,16 +40,16 @@ def metric_cells(scores: Sequence[dict[str, Any]], *, is_drawn: bool) -> list[Ce
     for cell, score in zip(cells, scores, strict=True):
         value, low, high = score.get("value"), score.get("low"), score.get("high")
         if value is None or low is None or high is None:
-            shown.append(cell._replace(is_pending=_is_pending(score)))
+            shown.append(cell._replace(lacks_interval=_lacks_interval(score)))
             continue
         bar = interval_bar(value, low, high, least=least, most=most) if is_drawn else None
         shown.append(cell._replace(interval=interval_text(low, high, decimals), bar=bar))
     return shown
 
 
-def _is_pending(score: dict[str, Any]) -> bool:
-    """Whether the interval of a value is being computed."""
-    return score.get("value") is not None and "low" in score and not score.get("interval_reason")
+def _lacks_interval(score: dict[str, Any]) -> bool:
+    """Whether the phase shows intervals, but this value has none: not yet, or none that could be trusted."""
+    return score.get("value") is not None and "low" in score
 
 
 def value_texts(scores: Sequence[dict[str, Any]]) -> list[Cell]:

@@ -87,7 +87,7 @@ class BoardTable:
     conclusion: str | None
     """What a reader may conclude from the ranks; None where the rows of this page do not tell."""
     selects_on_split: bool
-    """Whether the shown split chose the best of several entries."""
+    """Whether the shown split chose a row of this page among several entries."""
 
     @property
     def has_ranges(self) -> bool:
@@ -102,7 +102,12 @@ class BoardTable:
     @property
     def has_intervals(self) -> bool:
         """Whether values have intervals."""
-        return any(cell.interval or cell.is_pending for row in self.rows for cell in row.cells)
+        return any(cell.interval or cell.lacks_interval for row in self.rows for cell in row.cells)
+
+    @property
+    def lacks_intervals(self) -> bool:
+        """Whether a value has no interval although the phase shows them."""
+        return any(cell.lacks_interval for row in self.rows for cell in row.cells)
 
     @property
     def has_links(self) -> bool:
@@ -155,7 +160,7 @@ def make_table(
         tuple(score_path_end(metric["key"], asked.split) for metric in board["metrics"]) if has_counts else (),
         board["significance"],
         conclusion(rows) if len(rows) == board["total"] else None,
-        selects_on_split(board),
+        selects_on_split(board) and any(row.entries > 1 for row in shown),
     )
 
 

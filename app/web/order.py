@@ -61,6 +61,7 @@ def _order_page(page: PageContext, place: BoardPlace, asked: BoardQuery, reply: 
         board=board,
         refusal=reply.refusal,
         significance=significance,
+        said=significance.payload,
         order=None if significance.payload is None or board is None else order_view(significance.payload, board),
         rankings=rankings,
         side_by_side=None if rankings.payload is None else rankings_view(rankings.payload),

@@ -198,11 +198,14 @@ def _draw_podium(ranked: Sequence[Payload]) -> Drawing | None:
 def _order_rows(
     rows: Sequence[Payload], table: Sequence[Sequence[Relation]], ends: Mapping[str, tuple[float, float]]
 ) -> list[OrderRow]:
-    decimals = decimals_for(high - low for low, high in ends.values())
+    own: dict[int, tuple[float, float]] = {
+        row["row"]: (row["low"], row["high"]) for row in rows if row.get("low") is not None
+    }
+    decimals = decimals_for(high - low for low, high in (own or ends).values())
     shown = []
     for at, row in enumerate(rows):
         relations = [*table[at][:at], *table[at][at + 1 :]]
-        low, high = ends.get(_name_of(row), (None, None))
+        low, high = own.get(row["row"]) or ends.get(_name_of(row)) or (None, None)
         shown.append(
             OrderRow(
                 rank_range(row),

@@ -22,7 +22,7 @@ def conclusion(rows: Sequence[Mapping[str, Any]]) -> str | None:
     if len(first) == total:
         return f"No two of the {total} ranked rows are shown to differ at 5 %: these data do not support any order."
     if len(first) == 1:
-        return f"{first[0]} is shown to be better than every other ranked row at 5 %."
+        return _one_may_be_first(next(row for row in ranked if row["rank_low"] == 1))
     if len(first) <= NAMED:
         return (
             f"{len(first)} of the {total} ranked rows may be first, because no row is shown to be better at 5 %: "
@@ -31,6 +31,13 @@ def conclusion(rows: Sequence[Mapping[str, Any]]) -> str | None:
     return (
         f"{len(first)} of the {total} ranked rows may be first: no row is shown to be better than one of them at 5 %."
     )
+
+
+def _one_may_be_first(row: Mapping[str, Any]) -> str:
+    name = team_name(row)
+    if row["rank_high"] == 1:
+        return f"{name} is shown to be better than every other ranked row at 5 %."
+    return f"Only {name} may be first at 5 %, but it is not shown to be better than each of the other rows."
 
 
 def neighbours(different: int, compared: int) -> str | None:

@@ -11,8 +11,6 @@ from app.web.order_words import share_text, team_name
 
 DRAWN_SLOPES = 20
 LISTED_FLIPS = 100
-TAU_LEVELS = (0.0, 0.5, 0.8, 0.95)
-"""The values of tau from which a cell is darker."""
 
 Payload = Mapping[str, Any]
 
@@ -26,11 +24,10 @@ class RankedBy(NamedTuple):
 
 
 class TauCell(NamedTuple):
-    """A cell of the matrix of rank correlations: its value, the number of rows, and its shade from 0 to 4."""
+    """A cell of the matrix of rank correlations: its value and the number of rows."""
 
     text: str
     rows: int | None
-    level: int
 
 
 class Flip(NamedTuple):
@@ -157,8 +154,8 @@ def _tau_cell(result: Payload, one: str, other: str) -> TauCell:
     tau = result["tau"].get(one, {}).get(other)
     rows = (result.get("tau_rows") or {}).get(one, {}).get(other)
     if tau is None:
-        return TauCell(DASH, rows, 0)
-    return TauCell(f"{tau:.2f}", rows, sum(tau >= level for level in TAU_LEVELS))
+        return TauCell(DASH, rows)
+    return TauCell(f"{tau:.2f}", rows)
 
 
 def _steadiness(name: str, values: Payload) -> Steadiness:

@@ -5,6 +5,7 @@ import json
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 
 from app import errors
@@ -15,14 +16,41 @@ from app.api.phases import PhaseShape
 from app.api.problems import read_kept_excerpts
 from app.api.reports import ReportQuestion, generate_report
 from app.api.submissions import FINAL_STATUSES, SubmissionShape, get_submission
+from app.drawing.uncertainty import interval_bar
 from app.scoring.declaration.recipe import ScoringRecipe
 from app.scoring_processes import ScoringProcessError
 from app.web.challenge_frame import ChallengeFrame, read_frame
+from app.web.order_words import decimals_for, interval_text
 from app.web.page import PageContext
 
 CURVE_POINTS = 400
 REPORT_WAIT_SECONDS = 4.0
 """How long a page waits for a report that is made now. Then it says that the report is being made."""
+
+
+class ScoreInterval(NamedTuple):
+    """The 95 % interval of a score as text and bar; without one, whether it is pending or why there is none."""
+
+    text: str = ""
+    bar: Markup | None = None
+    is_pending: bool = False
+    reason: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+def score_interval(score: dict[str, Any]) -> ScoreInterval | None:
+    """The interval of a score; None where the reader is shown none. The bar is on a scale from 0 to 1 if it fits."""
+    if "interval" not in score or score.get("value") is None:
+        return None
+    found, value, low, high = score["interval"], score["value"], score.get("low"), score.get("high")
+    if found is None:
+        return ScoreInterval(is_pending=True)
+    notes = tuple(found.get("notes") or ())
+    if low is None or high is None:
+        return ScoreInterval(reason=found.get("reason") or "it cannot be computed", notes=notes)
+    is_share = low >= 0 and high <= 1
+    bar = interval_bar(value, low, high, least=0, most=1) if is_share else None
+    return ScoreInterval(interval_text(low, high, decimals_for([high - low])), bar, notes=notes)
 
 
 class ScoreColumn(NamedTuple):
@@ -58,6 +86,10 @@ class SubmissionPage:
     def is_own(self) -> bool:
         """Whether the reader is a present member of the team."""
         return self.frame.is_member and self.frame.team_id == self.submission.team.id
+
+    def interval(self, score: dict[str, Any]) -> ScoreInterval | None:
+        """The interval of a score that the reader sees; none while the Ladder limits what they see."""
+        return None if self.submission.ladder is not None else score_interval(score)
 
     @property
     def score_columns(self) -> list[ScoreColumn]:

@@ -38,12 +38,7 @@ def compare_board(gold: Gold, recipe: ScoringRecipe, request: CompareBoard, limi
         settings: dict[str, Any] = {"draw_seed": seed, "split": split, "options": recipe.options}
         return side_by_side(entries, ids, recipe.metrics, **settings).to_dict()
     call = next(each for each in recipe.metrics if each.text == request.metric)
-    found = board_uncertainty(entries, ids, call, draw_seed=seed, split=split).to_dict()
-    for row, entry in zip(found["rows"], entries, strict=True):
-        known = {call.text: row["value"]}
-        interval = intervals(entry.case, [call], known, ids, draw_seed=seed, split=split)[call.text]
-        row |= {"low": interval.low, "high": interval.high}
-    return found
+    return board_uncertainty(entries, ids, call, draw_seed=seed, split=split).to_dict()
 
 
 def _cases(

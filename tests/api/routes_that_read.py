@@ -95,6 +95,8 @@ PAGE_QUERIES: dict[str, list[str]] = {  # that are asked of a page besides none
     ],
     "/challenges/{slug}/leaderboard/embed": ["phase=main", "metric=accuracy"],
     "/challenges/{slug}/leaderboard/data": ["phase=main", "phase=main&format=csv", "phase=main&format=latex"],
+    "/challenges/{slug}/leaderboard/order": ["phase=main", "metric=accuracy", "split=public", "split=private"],
+    "/challenges/{slug}/leaderboard/order/data": ["phase=main", "phase=main&part=rankings"],
     "/challenges/{slug}/leaderboard/changes": ["phase=main"],
     "/log-in": ["next=/catalogue"],
     "/sign-up": ["next=/catalogue"],

@@ -24,7 +24,7 @@ from app.runtime.telemetry import prometheus_text
 from app.store import board_invalidation
 from app.store.board_invalidation import ALL_BOARDS
 from app.store.session import Database
-from app.store.tables import Phase
+from app.store.tables import AnalysisTask, BoardChange, Phase
 from tests.api.conftest import GOLD
 from tests.api.in_process_app import ServedApp, app_settings, serve_app
 from tests.live_service import MAX_WAIT_SECONDS, Caller, eventually, open_challenge
@@ -33,7 +33,7 @@ from tests.prometheus_scrape import Scrape
 BOARD = "/challenges/digits/phases/main/leaderboard"
 LABELS = {row["id"]: row["label"] for row in GOLD}
 BOARD_KEY = BoardKey("digits", "main", "visitor")
-BACKGROUND = ("scheduler", "slot", "rescor", "raise")  # how the threads of a worker are called
+BACKGROUND = ("scheduler", "slot", "rescor", "analyst", "raise")  # how the threads of a worker are called
 COUNTER = "assay_http_requests_total"
 
 
@@ -95,7 +95,15 @@ def rows(app: ServedApp) -> ServedApp:
     for number in range(12):
         sent = {name: label if at < number else "cat" for at, (name, label) in enumerate(LABELS.items())}
         assert app.admin().submit("digits", sent, team=f"Team {number} éß").status_code == 201
+    eventually(lambda: is_analysed(app), "nothing changes the boards any more")
     return app
+
+
+def is_analysed(app: ServedApp) -> bool:
+    """Whether all intervals are computed and all rows compared."""
+    with app.app.state.service.db.read() as session:
+        waiting = session.query(AnalysisTask).where(AnalysisTask.status != "done")
+        return bool(waiting.count() == session.query(BoardChange).count() == 0)
 
 
 QUERIES: list[tuple[str, BoardFormat, str | None]] = [

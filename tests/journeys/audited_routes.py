@@ -4,36 +4,9 @@ The rows are one story, told from top to bottom. A route that is recorded nowher
 Requests to routes with a parameter `reason` get one without a word in the row.
 """
 
-from dataclasses import dataclass, field
-from typing import Any
-
+from tests.journeys.audited_act import Act
 from tests.journeys.support import CORRECT_PREDICTIONS
 from tests.live_service import PASSWORD
-
-Json = Any
-
-
-@dataclass(frozen=True)
-class Act:
-    """A request by somebody, and the entries that it leaves.
-
-    `keep` names values of the answer, by a dotted path, that later rows use as `{name}`. `before` names what the test
-    does by hand before it.
-    """
-
-    who: str
-    method: str
-    path: str
-    actions: tuple[str, ...] = ()
-    body: Json = None
-    query: dict[str, str] = field(default_factory=dict)
-    role: str = "owner"
-    reason: str | None = None
-    changes: dict[str, tuple[Json, Json]] = field(default_factory=dict)
-    """Some of the changes of the first entry."""
-    keep: dict[str, str] = field(default_factory=dict)
-    before: str | None = None
-
 
 CHALLENGE = "/challenges/{slug}"
 PHASE = CHALLENGE + "/phases/main"
@@ -58,13 +31,7 @@ NEW_CHALLENGE = {
     "phases": [{"name": "main", "quota": {"total": 5}}],
 }
 EMPTY_CHALLENGE = {"slug": "{gone}", "title": "Gone", "task": "multiclass", "recipe": RECIPE, "draft": True}
-SETS_CHALLENGE = {
-    "slug": "{gone}-sets",
-    "title": "Sets",
-    "task": "multilabel",
-    "recipe": {"primary": "f1_macro"},
-    "draft": True,
-}
+SETS_CHALLENGE = EMPTY_CHALLENGE | {"slug": "{gone}-sets", "task": "multilabel", "recipe": {"primary": "f1_macro"}}
 SETS_PHASE = "/challenges/{gone}-sets/phases/main"
 WHY = {"reason": "Agreed on Monday."}
 PARTITION = {f"t{number}": "one" for number in (1, 2, 3, 4)}

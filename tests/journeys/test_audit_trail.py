@@ -11,7 +11,8 @@ from sqlalchemy import select
 
 from app.store.tables import AuditEntry, Rerun, ScoreTask, Submission
 from tests.cli.run_command import run_assay
-from tests.journeys.audited_routes import ACTS, WITHOUT_REASON, Act
+from tests.journeys.audited_act import Act
+from tests.journeys.audited_routes import ACTS, WITHOUT_REASON
 from tests.journeys.support import (
     People,
     new_slug,

@@ -97,7 +97,9 @@ def test_with_gold_the_bound_is_that_of_the_instances(people: People) -> None:
         people.visitor, create_challenge(people.admin, "bound", GOLD, recipe=coarse, **one, registration="approval")
     )
     assert few["labels_at_most"] == 20  # digits lower nothing of a public board
-    one = one | {"phases": [{"name": "main", "quota": {"total": 1}, "leaderboard": "after_close", "reports": ["scores"]}]}
+    one = one | {
+        "phases": [{"name": "main", "quota": {"total": 1}, "leaderboard": "after_close", "reports": ["scores"]}]
+    }
     few = bound(
         people.visitor, create_challenge(people.admin, "bound", GOLD, recipe=coarse, **one, registration="approval")
     )

@@ -27,6 +27,8 @@ PAGE_NEEDS: dict[str, tuple[str, ...]] = {
     f"{_CHALLENGE}/phases/{{phase}}/template": ("P/template",),
     f"{_CHALLENGE}/leaderboard": ("P/leaderboard",),
     f"{_CHALLENGE}/leaderboard/embed": ("P/leaderboard",),
+    f"{_CHALLENGE}/leaderboard/order": ("P/leaderboard",),
+    f"{_CHALLENGE}/leaderboard/order/data": ("P/leaderboard/significance",),
     f"{_CHALLENGE}/leaderboard/changes": ("P/leaderboard",),
     f"{_CHALLENGE}/leaderboard/data": ("P/leaderboard",),
     f"{_CHALLENGE}/register": ("C",),

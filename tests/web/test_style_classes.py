@@ -35,7 +35,10 @@ def named_by_templates() -> Iterator[tuple[str, str]]:
 
 def named_by_code() -> set[str]:
     """The words of all quoted texts of the drawings and of the scripts."""
-    paths = [WEB / "svg.py", *(path for path in assets.FOLDER.glob("*.js") if ".min." not in path.name)]
+    paths = [
+        *(WEB.parent / "drawing").glob("*.py"),
+        *(path for path in assets.FOLDER.glob("*.js") if ".min." not in path.name),
+    ]
     quoted = [text for path in paths for text in QUOTED.findall(path.read_text(encoding="utf-8"))]
     return {word for text in quoted for word in text.split()}
 

@@ -230,9 +230,8 @@ def settle_without_result(session: WriteSession, claim: TaskClaim, found: Nothin
     task = analysis_tasks.lock_owned(session, claim.task_id, claim.attempt)
     if task is None:
         return
-    if found is not None and task.phase_id is not None:
-        if found.forget or found.failure is not None:
-            board_analyses.forget_comparison(session, _board_key(task))
+    if found is not None and task.phase_id is not None and (found.forget or found.failure is not None):
+        board_analyses.forget_comparison(session, _board_key(task))
         board_invalidation.invalidate(session, board_invalidation.analysis_tag(task.phase_id))
     analysis_tasks.finish(session, task, None if found is None else found.failure)
 

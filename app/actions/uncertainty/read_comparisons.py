@@ -1,6 +1,5 @@
 """Read the comparison of a board's rows: rank sets and pairs by one metric, or the rankings by all metrics."""
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,12 +18,11 @@ from app.actions.uncertainty.board_significance import (
 from app.actions.uncertainty.plan_boards import ALL_METRICS, is_compared
 from app.errors import Forbidden
 from app.scoring.standings import round_significant
-from app.store.analysis_tables import RANKINGS, SIGNIFICANCE
+from app.store.analysis_tables import INTERVALS, RANKINGS, SIGNIFICANCE
 from app.store.queries import board_analyses, board_entries
 from app.store.session import ReadSession
 from app.store.tables import BoardAnalysis
 
-ENDS = ("low", "high")  # of the interval of a score, which the report `intervals` shows
 RESTS_ON = ("n", "groups", "draws", "notes")
 
 
@@ -44,10 +42,9 @@ def read_significance(
     head, stored = _head(session, audience, board, SIGNIFICANCE, ranked_by, compared=compared)
     result: Mapping[str, Any] = {} if stored is None else stored.result
     teams = _Rows(session, audience, stored, board)
+    ends = _interval_ends(session, audience, board, list(teams.places))
     compared_rows = sorted(result.get("rows", []), key=_by_rank)
-    rows = [teams.row(row) for row in compared_rows if row["key"] in teams.places]
-    if not audience.organizer and "intervals" not in audience.phase.reports:
-        rows = [{name: value for name, value in row.items() if name not in ENDS} for row in rows]
+    rows = [teams.row(row | ends.get(row["key"], {})) for row in compared_rows if row["key"] in teams.places]
     pairs = [teams.renamed(pair) for pair in result.get("pairs", []) if teams.knows(pair)]
     most_entries = max((row["entries"] for row in rows), default=0)
     choice = wording.describe_choice(
@@ -177,10 +174,25 @@ def _in_order(stored: BoardAnalysis) -> Sequence[str]:
     return [row["key"] for row in sorted(stored.rows, key=_by_rank)] or stored.entries
 
 
-def _by_rank(row: Mapping[str, Any]) -> tuple[float, str]:
-    """The place of a compared row; rows without a rank come last."""
+def _by_rank(row: Mapping[str, Any]) -> tuple[bool, int, str]:
+    """The order of compared rows: by rank, those without one last; of equal rank, the earlier submission first."""
     rank = row.get("rank")
-    return math.inf if rank is None else float(rank), row["key"]
+    return rank is None, rank or 0, row["key"]
+
+
+def _interval_ends(
+    session: ReadSession, audience: BoardAudience, board: ResolvedBoard, compared: Sequence[str]
+) -> dict[str, dict[str, float | None]]:
+    """The ends of the interval of each value, by submission, if this reader sees intervals."""
+    if not (audience.organizer or INTERVALS in audience.phase.reports):
+        return {}
+    scores = board.scores
+    found = board_analyses.intervals_of(session, compared, scores.provenance)
+    return {
+        key: {end: interval.get(end) for end in ("low", "high")}
+        for key, by_split in found.items()
+        if (interval := by_split.get(scores.shown, {}).get(scores.ranked_by[0])) is not None
+    }
 
 
 def _rounded(reply: dict[str, Any], board: ResolvedBoard, audience: BoardAudience) -> dict[str, Any]:

@@ -42,7 +42,7 @@ def describe_choice(selection: str, selection_max: int | None, split: str, most_
 def conclude(rows: Sequence[Mapping[str, Any]], reason: str | None) -> str | None:
     """What a reader may conclude from the rank sets of these rows."""
     if reason is not None:
-        return reason
+        return reason[0].upper() + reason[1:] + ("" if reason.endswith(".") else ".")
     known = [row for row in rows if row.get("rank_low") is not None]
     if not known:
         return None

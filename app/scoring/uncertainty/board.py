@@ -4,7 +4,7 @@ All rows get the same instance weights in each draw (or the same weights of grou
 The weights follow from the draw seed, the split and the metric alone: a row that is added changes no draw of another.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
@@ -204,9 +204,9 @@ def board_draws(
     found = {call.text: np.empty((len(cases), draws)) for call in calls}
     start = 0
     for block in _shared_blocks(cases[0], random_source(seed), draws):
-        end = start + block.shape[1]
+        end, gold_sums = start + block.shape[1], dict[Hashable, Floats]()
         for at, case in enumerate(cases):
-            for text, values in draw_values(case, calls, [block]).items():
+            for text, values in draw_values(case, calls, [block], gold_sums).items():
                 found[text][at, start:end] = values
         start = end
     return found

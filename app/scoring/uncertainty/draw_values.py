@@ -5,7 +5,7 @@ form does not cover, is evaluated by the engine for each draw, with the multipli
 more slowly.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -33,23 +33,31 @@ def blocks_of(multiplicities: Counts) -> Iterator[Counts]:
         yield multiplicities[:, start : start + size]
 
 
-def draw_values(case: EvaluationInput, calls: Sequence[MetricCall], blocks: Iterable[Counts]) -> dict[str, Floats]:
+def draw_values(
+    case: EvaluationInput,
+    calls: Sequence[MetricCall],
+    blocks: Iterable[Counts],
+    gold_sums: dict[Hashable, Floats] | None = None,
+) -> dict[str, Floats]:
     """The value of each metric in each draw by canonical string; NaN where the draw leaves it undefined.
 
     Each block is a matrix of rows × draws of whole numbers ≥ 0; a row with multiplicity 0 does not take part in a draw.
+    `gold_sums` is shared by calls with the same single block for systems with the same gold (see `DrawContext`).
     """
     rows = EvaluationContext(case)
     assert rows.case.gold.n == case.gold.n, "instances without a known cell are left out before draws are made"
     parts: dict[str, list[Floats]] = {call.text: [] for call in calls}
     for block in blocks:
-        for text, values in _block_values(rows, calls, block).items():
+        for text, values in _block_values(rows, calls, block, gold_sums).items():
             parts[text].append(values)
     return {text: np.concatenate(values) if values else np.zeros(0) for text, values in parts.items()}
 
 
-def _block_values(rows: EvaluationContext, calls: Sequence[MetricCall], block: Counts) -> dict[str, Floats]:
+def _block_values(
+    rows: EvaluationContext, calls: Sequence[MetricCall], block: Counts, gold_sums: dict[Hashable, Floats] | None
+) -> dict[str, Floats]:
     try:
-        draws = DrawContext(rows, block)
+        draws = DrawContext(rows, block, gold_sums)
     except NoDrawForm:
         draws = None
     found: dict[str, Floats] = {}

@@ -1,0 +1,111 @@
+"""Intervals and the ranks that rows may have on the pages, and the page 'Is the order real?', on the real service."""
+
+from collections.abc import Callable
+
+import pytest
+
+from app.web.order_words import conclusion
+from tests.api.conftest import GOLD
+from tests.api.in_process_app import ServedApp
+from tests.live_service import eventually
+from tests.web.desk import organizer
+from tests.web.reader import Reader, heading
+from tests.web.test_leaderboard_page import new_challenge, submit, table_rows
+
+BOARD = "/challenges/{}/leaderboard"
+ORDER = BOARD + "/order"
+REPORTS = ["scores", "intervals", "significance", "rankings"]
+
+
+@pytest.fixture(scope="module")
+def compared(app: ServedApp) -> tuple[str, str]:
+    """A challenge whose rows have been compared, and its best submission."""
+    admin = app.admin()
+    slug = new_challenge(
+        admin, "order", phases=[{"name": "main", "opens_at": "2020-01-01T00:00:00Z", "reports": REPORTS}]
+    )
+    best = submit(admin, slug, "Blue", len(GOLD))
+    submit(admin, slug, "Green", 1)
+    path = f"/challenges/{slug}/phases/main/leaderboard"
+    eventually(lambda: admin.get(f"{path}/significance").json()["status"] == "current", "significance is there")
+    eventually(lambda: admin.get(f"{path}/rankings").json()["status"] == "current", "rankings are there")
+    eventually(
+        lambda: all(row["scores"]["accuracy"]["low"] is not None for row in admin.get(path).json()["rows"]),
+        "every score has its interval",
+    )
+    return slug, best
+
+
+def test_the_board_shows_the_ranks_a_row_may_have_before_its_rank(compared: tuple[str, str], reader: Reader) -> None:
+    answer = reader.get(BOARD.format(compared[0]))
+    rows = table_rows(answer)
+    assert [row[0] for row in rows] == ["May have ranks 1–2 rank 1", "May have ranks 1–2 rank 2"]
+    assert all("95 % interval" in row[2] for row in rows)
+    assert f'href="{ORDER.format(compared[0])}' in answer.text
+    assert "No two of the 2 ranked rows are shown to differ at 5 %" in answer.text
+    assert "chose its row" not in answer.text
+
+
+def test_the_board_says_that_the_split_chose_among_several_entries(app: ServedApp, reader: Reader) -> None:
+    admin = app.admin()
+    slug = new_challenge(admin, "chosen")
+    for team, hits in (("Blue", 3), ("Blue", 2), ("Green", 1)):
+        submit(admin, slug, team, hits)
+    path = f"/challenges/{slug}/phases/main/leaderboard"
+    eventually(lambda: admin.get(path).json()["significance"]["status"] == "current", "the board is compared")
+    assert "the shown values chose its row" in reader.get(BOARD.format(slug)).text
+
+
+def test_the_page_says_what_the_data_say_about_the_order(compared: tuple[str, str], reader: Reader) -> None:
+    answer = reader.get(ORDER.format(compared[0]))
+    text = answer.text
+    assert heading(answer)
+    assert "None of the" in text or "The one pair of neighbours is not shown to differ at 5 %." in text
+    for words in ("May have ranks", "Who would stand first", "Which rows differ", "How far the rankings agree"):
+        assert words in text
+    assert "like these" in text
+    assert text.count("<svg") >= 4
+    assert " equal at 5" not in text
+
+
+def test_the_order_by_another_metric_has_its_address(compared: tuple[str, str], reader: Reader) -> None:
+    answer = reader.get(ORDER.format(compared[0]), params={"metric": "f1_macro"})
+    assert "<code>f1_macro</code>" in answer.text
+
+
+def test_submission_and_score_pages_show_the_interval(
+    app: ServedApp, compared: tuple[str, str], new_reader: Callable[[], Reader]
+) -> None:
+    owner = new_reader()
+    organizer(app, owner, slug=compared[0])
+    for path in ("", "/scores/accuracy"):
+        text = owner.get(f"/submissions/{compared[1]}{path}").text
+        assert "95 % interval" in text
+    assert "Method: exact binomial" in text
+
+
+def test_a_ladder_hides_intervals_and_rank_sets(app: ServedApp, new_reader: Callable[[], Reader]) -> None:
+    phase = {"name": "main", "opens_at": "2020-01-01T00:00:00Z", "reports": REPORTS}
+    recipe = {"primary": "accuracy", "metrics": ["accuracy"], "ladder": {"step": 0.3}}
+    slug = new_challenge(app.admin(), "laddered", phases=[phase], recipe=recipe)
+    submit(app.admin(), slug, "Blue", 3)
+    submit(app.admin(), slug, "Green", 1)
+    board = new_reader().get(BOARD.format(slug)).text
+    assert "interval" not in board.partition("<table")[2].partition("</table>")[0]
+    assert "May have ranks" not in board
+    assert "Is the order real?" not in board
+    page = new_reader().get(ORDER.format(slug)).text
+    assert "Ladder limits the feedback" in page
+    assert "<svg" not in page.partition("<main")[2]
+
+
+def test_one_row_that_may_be_first_is_not_called_better_than_all_without_evidence() -> None:
+    def row(name: str, low: int, high: int) -> dict[str, object]:
+        return {"team": {"name": name}, "rank_low": low, "rank_high": high}
+
+    claims = "A is shown to be better than every other ranked row at 5 %."
+    assert conclusion([row("A", 1, 1), row("B", 2, 3), row("C", 2, 3)]) == claims
+    unsure = conclusion([row("A", 1, 2), row("B", 2, 3), row("C", 2, 3)])
+    assert unsure is not None
+    assert claims != unsure
+    assert "not shown" in unsure
