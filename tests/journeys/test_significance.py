@@ -8,6 +8,8 @@ from tests.journeys.support import (
     create_challenge,
     make_recipe,
     predictions_with_hits,
+    require_finished,
+    require_refused,
     submit_for_teams,
 )
 from tests.live_service import Caller, eventually
@@ -52,3 +54,50 @@ def test_rank_sets_and_intervals_follow_the_scores(people: People) -> None:
     assert [row["team"]["name"] for row in found["rows"]] == ["A", "B"]
     assert [(pair["a"], pair["b"]) for pair in found["pairs"]] == [(0, 1)]
     assert found["draw_seed"] == board["draw_seed"]
+
+
+def test_rows_come_by_rank_whatever_was_sent_first(people: People) -> None:
+    slug = create_challenge(people.admin, "by-rank", recipe=make_recipe("accuracy"))
+    sent = [("Low", predictions_with_hits(1)), ("High", predictions_with_hits(4)), ("Mid", predictions_with_hits(2))]
+    submit_for_teams(people.admin, slug, sent)
+    wait_current(people.visitor, slug)
+    rows = significance_of(people.visitor, slug)["rows"]
+    assert [(row["row"], row["team"]["name"]) for row in rows] == [(0, "High"), (1, "Mid"), (2, "Low")]
+    assert all(row["better_than"] == [] for row in rows)  # four instances tell nothing apart
+
+
+def test_a_metric_without_resampling_has_a_board_and_the_reason(people: People) -> None:
+    slug = create_challenge(people.admin, "no-draws", recipe=make_recipe("ece", "accuracy"))
+    for team, sure in (("A", 0.9), ("B", 0.6)):
+        scored = [{"id": f"t{number}", "scores": {"a": sure, "b": 1 - sure}} for number in range(1, 5)]
+        require_finished(people.admin.submit(slug, scored, team=team))
+    board = wait_current(people.visitor, slug)
+    assert [[row[name] for name in RANK_SET] for row in board["rows"]] == [[None] * 3] * 2
+    found = significance_of(people.visitor, slug)
+    assert found["conclusion"]
+    assert found["pairs"] == []
+
+
+def test_a_phase_that_does_not_show_it_says_so(people: People) -> None:
+    phases = [{"name": "main", "reports": ["scores"]}]
+    slug = create_challenge(people.admin, "unsaid", recipe=make_recipe("accuracy"), phases=phases)
+    submit_for_teams(people.admin, slug, [("A", predictions_with_hits(4)), ("B", predictions_with_hits(2))])
+    assert wait_current(people.admin, slug)["rows"][0]["rank_low"] == 1
+    board = board_of(people.visitor, slug)
+    assert board["significance"]["status"] == "none"
+    assert [[row[name] for name in RANK_SET] for row in board["rows"]] == [[None] * 3] * 2
+    assert "low" not in board["rows"][0]["scores"]["accuracy"]
+    for end in ("significance", "rankings"):
+        require_refused(people.visitor.get(f"{MAIN_PHASE_PATH.format(slug)}/leaderboard/{end}"), 403, "forbidden")
+
+
+def test_a_running_board_follows_a_withdrawal(people: People) -> None:
+    slug = create_challenge(people.admin, "left", recipe=make_recipe("accuracy"))
+    blue = people["Blue"].join(slug, "Blue")
+    own = require_finished(blue.submit(slug, predictions_with_hits(3)))["id"]
+    submit_for_teams(people.admin, slug, [("A", predictions_with_hits(4))])
+    assert len(wait_current(people.visitor, slug)["rows"]) == 2
+    assert blue.post(f"/submissions/{own}/withdraw", json={}).status_code == 200
+    first = wait_current(people.visitor, slug)["rows"][0]
+    assert [first[name] for name in RANK_SET] == [1, 1, 1]
+    assert len(significance_of(people.visitor, slug)["rows"]) == 1

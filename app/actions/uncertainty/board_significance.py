@@ -69,7 +69,7 @@ def board_significance(
     status, reason = comparison_status(session, scores, SIGNIFICANCE, metric, stored=stored, ranked=ranked_ids(entries))
     if stored is None:
         return BoardSignificance(status, reason)
-    rank_sets = {row["key"]: {name: row[name] for name in RANK_SET} for row in stored.rows}
+    rank_sets = {row["key"]: {name: row.get(name) for name in RANK_SET} for row in stored.rows}
     return BoardSignificance(status, reason, stored.computed_at, rank_sets)
 
 

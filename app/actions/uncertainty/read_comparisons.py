@@ -153,7 +153,7 @@ class _Rows:
             "team": {"id": team if pseudonym is None else None, "name": pseudonym or name},
             "submission": key if pseudonym is None else None,
             "entries": self._entries.get(team, 0),
-            **{field: value for field, value in row.items() if field != "key"},
+            **{field: self.renamed(value) for field, value in row.items() if field != "key"},
         }
 
     def knows(self, pair: Mapping[str, Any]) -> bool:
