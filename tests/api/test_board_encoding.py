@@ -43,6 +43,7 @@ def test_rows_are_encoded_as_their_reply_class_does(rows: list[dict[str, Any]]) 
     assert encode_board(board, "json") == Board.model_validate(board).model_dump_json().encode()
 
 
+NO_RANK_SET = dict.fromkeys(("rank_low", "rank_high", "tie_group"))
 HOSTILE_NAME = "\\input{x} & 50 % #1_$a^2 \\\\ \\end{tabular}"
 
 
@@ -61,22 +62,29 @@ def test_a_latex_table_shows_rows_marks_and_values() -> None:
     small = {names[0]: {"value": -1.2345678e-7}, **{name: {"value": None} for name in names[1:]}}
     rows = [
         row_with("Blue", scores={name: {"value": 0.123456789} for name in names}, entries=3),
-        row_with("Majority", rank=None, baseline=True, method="", scores={name: {"value": 1.0} for name in names}),
-        row_with("Late", rank=None, mark="unofficial", scores=small),
+        row_with(
+            "Majority",
+            rank=None,
+            **NO_RANK_SET,
+            baseline=True,
+            method="",
+            scores={name: {"value": 1.0} for name in names},
+        ),
+        row_with("Late", rank=None, **NO_RANK_SET, mark="unofficial", scores=small),
     ]
     comments: list[str] = []
     table: list[str] = []
     for line in latex_board(rows=rows).splitlines():
         (comments if line.startswith("%") else table).append(line)
     begin, top, head, middle, *body, bottom, end = table
-    assert (begin, end) == (f"\\begin{{tabular}}{{rllr{'l' * len(names)}}}", "\\end{tabular}")
+    assert (begin, end) == (f"\\begin{{tabular}}{{rrllr{'l' * len(names)}}}", "\\end{tabular}")
     assert (top, middle, bottom) == ("\\toprule", "\\midrule", "\\bottomrule")
-    assert head.startswith("Rank & Team & Method & Entries & ")
+    assert head.startswith("Rank & Ranks not ruled out & Team & Method & Entries & ")
     absent = " & --" * (len(names) - 1)
     assert body == [
-        f"1 & Blue & guess & 3{' & 0.123457' * len(names)} \\\\",
-        f"-- & Majority (baseline) &  & 1{' & 1' * len(names)} \\\\",
-        f"-- & Late (unofficial) & guess & 1 & $-1.23457 \\times 10^{{-7}}${absent} \\\\",
+        f"1 & 1 & Blue & guess & 3{' & 0.123457' * len(names)} \\\\",
+        f"-- & -- & Majority (baseline) &  & 1{' & 1' * len(names)} \\\\",
+        f"-- & -- & Late (unofficial) & guess & 1 & $-1.23457 \\times 10^{{-7}}${absent} \\\\",
     ]
     said = "\n".join(comments)
     for part in ("challenge pets, phase main, split all", "Gold version 1, recipe version 1", "as of 20", "booktabs"):
@@ -90,5 +98,5 @@ def test_a_hostile_team_adds_no_row_and_no_command_to_a_latex_table() -> None:
     assert "\\input" not in line
     assert "\\end" not in line
     unescaped = line.replace("\\&", "").replace("\\%", "").replace("\\#", "").replace("\\$", "").replace("\\_", "")
-    assert unescaped.count("&") == 3 + len(examples.BOARD["metrics"])
+    assert unescaped.count("&") == 4 + len(examples.BOARD["metrics"])
     assert not {"%", "#", "_", "^"} & set(unescaped)
