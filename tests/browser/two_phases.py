@@ -29,7 +29,8 @@ def shown_rows(reader: Person, phase: str) -> list[BoardRow]:
     rows = reader.page.locator("table.board tbody tr").all()
     return [
         (
-            " ".join(row.locator("td.rank").inner_text().split()),
+            # The rank on this split stands below the ranks that the row may have, once those are computed.
+            " ".join(row.locator("td.rank").inner_text().split()).rpartition(" rank ")[2],
             " ".join(row.locator("th").inner_text().split()),
             round(float(row.locator("td b").inner_text()), 3),
         )
