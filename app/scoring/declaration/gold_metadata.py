@@ -258,7 +258,7 @@ def build_unknown_cells(
     if spec.task != "multilabel":
         remedy = "Remove the unknown cells: an instance whose only label is unknown is left out as a void instance."
         raise InvalidContent("Only multi-label gold can have unknown cells.", remedy=remedy)
-    check_metadata_labels(GOLD_METADATA_KINDS["unknown_cells"], cells, spec.classes)
+    check_metadata_labels(GOLD_METADATA_KINDS["unknown-cells"], cells, spec.classes)
     row_of = {name: row for row, name in enumerate(ids)}
     foreign = [name for name in cells if name not in row_of and name not in unscored]
     if foreign:
