@@ -87,10 +87,6 @@ simulate: $(VENV)/dev.stamp ## Simulate the errors of intervals and rank sets ag
 	$(BIN)/python -m benchmarks.simulation.coverage --json docs/coverage.json
 	$(BIN)/python -m benchmarks.simulation.family_wise_error --json docs/family_wise_error.json
 
-simulate: $(VENV)/dev.stamp ## Measure how often intervals and rank sets are right (an hour; make docs writes the tables)
-	$(BIN)/python -m benchmarks.simulation.coverage --json docs/coverage.json
-	$(BIN)/python -m benchmarks.simulation.family_wise_error --json docs/family_wise_error.json
-
 docs: $(VENV)/run.stamp ## Generate the documents that follow from declarations
 	$(BIN)/python docs/build.py
 
