@@ -159,7 +159,7 @@ def make_table(
         any(row.shared > 1 for row in shown),
         tuple(score_path_end(metric["key"], asked.split) for metric in board["metrics"]) if has_counts else (),
         board["significance"],
-        conclusion(rows) if len(rows) == board["total"] else None,
+        conclusion(rows) if len(rows) == board["total"] and board["significance"]["status"] == "current" else None,
         selects_on_split(board) and any(row.entries > 1 for row in shown),
     )
 
