@@ -244,7 +244,7 @@ def test_the_address_counted_is_that_of_the_route(app: ServedApp) -> None:
 def test_many_readers_while_scores_arrive_cost_one_build_a_second(tmp_path: Any) -> None:
     """Each build takes one session; whoever looks meanwhile takes none."""
     with serve_app(app_settings(tmp_path / "data")) as app:
-        open_challenge(app.admin(), "digits", GOLD)
+        open_challenge(app.admin(), "digits", GOLD, phases=[{"name": "main", "reports": ["scores"]}])
         sent = app.admin().submit("digits", LABELS, team="Blue").json()
         db, ended = app.app.state.service.db, threading.Event()
         with db.read() as session:

@@ -103,7 +103,7 @@ def test_the_kill_of_a_child_while_it_scores_is_counted_and_harms_nobody_else(ow
     assert counts.pop(innocent) == 0
     assert set(counts.values()) <= {0}
     assert query_rows(own, f"SELECT count(*) FROM scores WHERE submission_id IN ('{victim}', '{innocent}')") == [(2,)]
-    assert blue.get(f"/submissions/{victim}").json()["scores"]["accuracy"] == {"value": 1.0}
+    assert blue.get(f"/submissions/{victim}").json()["scores"]["accuracy"]["value"] == 1.0
     assert not set(children) & set(children_of(pid_of(own)))
 
 

@@ -35,6 +35,13 @@ def settled(who: Caller, submission: str) -> dict[str, Any]:
     )
 
 
+def shown_values(board: Any) -> list[Any]:
+    """Ranks and values: intervals and rank sets are computed later."""
+    return [
+        (row["rank"], row["submission"], [each["value"] for each in row["scores"].values()]) for row in board["rows"]
+    ]
+
+
 def test_a_difference_raises_an_alarm_and_changes_nothing_else(people: People) -> None:
     owner = people.admin
     slug = create_challenge(owner, "rerun")
@@ -55,7 +62,7 @@ def test_a_difference_raises_an_alarm_and_changes_nothing_else(people: People) -
     (found,) = order["differences"]
     value = {"split": "all", "metric": "accuracy", "stored": 0.5, "computed": 1.0}
     assert (found["submission"], found["count"], found["values"]) == (mine, 1, [value])
-    assert owner.board(slug).json() == board
+    assert shown_values(owner.board(slug).json()) == shown_values(board)
     seen = owner.get(f"/submissions/{mine}").json()
     assert (seen["rerun"]["status"], seen["rerun"]["difference"]["values"]) == ("done", [value])
     assert seen["scores"]["accuracy"]["value"] == 0.5
@@ -114,7 +121,7 @@ def test_a_new_phase_is_in_force_at_the_scorer_that_runs(people: People) -> None
 
 def test_scoring_again_leaves_no_trace_in_what_its_team_reads(people: People) -> None:
     owner = people.admin
-    slug = create_challenge(owner, "rerun-unseen")
+    slug = create_challenge(owner, "rerun-unseen", phases=[{"name": "main", "reports": ["scores"]}])
     blue = people["Blue"].join(slug, "Blue")
     mine = require_finished(blue.submit(slug, CORRECT_PREDICTIONS))["id"]
     paths = [

@@ -199,6 +199,7 @@ SUBMISSION: JSON = {
         "seconds_scoring": None,
     },
     "rerun": None,
+    "ladder": None,
 }
 LISTED_SUBMISSION: JSON = SUBMISSION | {"counts": True}
 RERUN: JSON = {
