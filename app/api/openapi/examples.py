@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.actions.submissions.board_scores import describe_selection
+from app.api.openapi.inference_example import INFERENCE
 from app.errors import DatabaseUnavailable
 from app.formats.templates.build_template import TEMPLATES, build_template
 from app.scoring import SCORER_VERSION
@@ -45,35 +46,6 @@ TOKEN: JSON = {
     "created_at": TIMESTAMP,
     "expires_at": "2027-05-01T12:00:00Z",
 }
-INFERENCE: JSON = {
-    "phase": "main",
-    "split": "all",
-    "instances": 4,
-    "classes": 2,
-    "labels": 4,
-    "labels_at_most": 4,
-    "submissions": None,
-    "digits": 6,
-    "metrics": [
-        {"key": "f1_macro", "granularity": "class_tables", "bits": 3.78, "ranked_bits": 3.78},
-        {"key": "accuracy", "granularity": "right", "bits": 2.59, "ranked_bits": 2.59},
-    ],
-    "reports": {},
-    "bits_per_submission": 4.0,
-    "bits_after_close": 0.0,
-    "bits_at_most": 4.0,
-    "teams_counted": 100,
-    "teams_limited": False,
-    "statement": "One submission reveals at most 4 bits about the gold to a team (f1_macro 3.8, accuracy 2.6, at full precision, because the board ranks by it whatever digits it shows). The number of submissions is unlimited, so a team can learn all 4 labels, each of 1 bit. Each further team can learn as much again, and every account may found one. This is an upper bound on the information, averaged over equally likely labellings; it does not describe an attack.",
-    "lowered_by": [
-        "a total quota, or a daily quota and a close after which nothing is taken (late: refuse)",
-        "a board that is shown only after the close, or never, because a board ranks at full precision",
-        "a Ladder, which tells a team only of improvements by more than a step",
-        "fewer metrics",
-        "registration by approval or invitation",
-        "a private split, which reveals nothing before the final release",
-    ],
-}
 RECIPE: JSON = {
     "version": 1,
     "status": "active",
@@ -87,6 +59,8 @@ RECIPE: JSON = {
     "selection_meaning": describe_selection("best", None, ())["meaning"],
     "decision": None,
     "disclosure": {"digits": 6},
+    "ladder": None,
+    "ladder_meaning": None,
     "inference": [INFERENCE],
 }
 PHASE: JSON = {
@@ -262,6 +236,7 @@ BOARD: JSON = {
     "significance": {"status": "current", "reason": None, "computed_at": TIMESTAMP},
     "as_of": TIMESTAMP,
     "metrics": [describe_call(parse_metric(name)) for name in RECIPE["metrics"]],
+    "ladder": None,
     "total": 1,
     "next": None,
     "rows": [
