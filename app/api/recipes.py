@@ -13,6 +13,7 @@ from app.actions.submissions.ladder_board import stored_ladder_meaning
 from app.api.field_types import Shape, reply_example
 from app.api.ladder_fields import LadderRuleField
 from app.api.openapi import examples
+from app.api.openapi.inference_example import INFERENCE
 from app.scoring.disclosure.inference_bound import MetricBound
 from app.scoring.disclosure.wording import describe_inference_bound, round_bits_up, suggest_reductions
 from app.store.session import ReadSession
@@ -30,7 +31,7 @@ class MetricInference(Shape):
 class InferenceShape(Shape):
     """An upper bound on what the scores of a phase reveal about its gold to one team, on average over labellings."""
 
-    model_config = reply_example(examples.INFERENCE)
+    model_config = reply_example(INFERENCE)
 
     phase: str
     split: Literal["all", "public"] | None = Field(

@@ -1,6 +1,7 @@
 """Examples of announcements, files, roles and checks of recipes in the API description."""
 
-from app.api.openapi.examples import BOARD, INFERENCE, JSON, TIMESTAMP, named_examples
+from app.api.openapi.examples import BOARD, JSON, TIMESTAMP, named_examples
+from app.api.openapi.inference_example import INFERENCE
 
 ANNOUNCEMENT: JSON = {
     "id": "01a1fbb9e1d07c2fa6a27bb1e1f0a5c4",
