@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from app.worker.process_settings import ANALYSIS_NICENESS
 from tests.live_service import MAX_WAIT_SECONDS, Caller, Live, eventually, open_challenge
 
 GOLD = [{"id": f"t{number}", "label": "cat" if number % 3 else "dog"} for number in range(12)]
@@ -28,11 +29,24 @@ def is_alive(pid: int) -> bool:
 
 
 def children_of(pid: int) -> list[int]:
-    """Process ids of the direct children of a process."""
+    """Process ids of the direct children of a process, but for the one that computes intervals and rank sets."""
+    return [each for each in all_children_of(pid) if not is_analysis(each)]
+
+
+def all_children_of(pid: int) -> list[int]:
+    """Process ids of all direct children of a process."""
     children: list[int] = []
     for listing in Path(f"/proc/{pid}/task").glob("*/children"):
         children.extend(int(each) for each in listing.read_text().split())
     return [each for each in children if is_alive(each)]
+
+
+def is_analysis(pid: int) -> bool:
+    """Whether this is the scoring process of low priority."""
+    try:
+        return f"--nice\0{ANALYSIS_NICENESS}\0" in Path(f"/proc/{pid}/cmdline").read_text()
+    except OSError:  # it has ended
+        return False
 
 
 def cpu_ticks(pid: int) -> int:

@@ -13,7 +13,7 @@ from app.worker.process_settings import ANALYSIS_NICENESS
 from tests.faults.inspection import (
     CORRECT_PREDICTIONS,
     GOLD,
-    children_of,
+    all_children_of,
     freeze,
     has_unread_request,
     is_alive,
@@ -41,7 +41,7 @@ def analyst_of(service: Live) -> int:
     found: list[int] = []
 
     def has_started() -> bool:
-        found[:] = [child for child in children_of(pid_of(service)) if niceness(child) >= ANALYSIS_NICENESS]
+        found[:] = [child for child in all_children_of(pid_of(service)) if niceness(child) >= ANALYSIS_NICENESS]
         return len(found) == 1 and is_idle(found[0])
 
     eventually(has_started, "the process for analyses waits for requests")
