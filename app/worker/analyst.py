@@ -4,6 +4,7 @@ That process has a low priority, and work begins only while new submissions leav
 went first. A submission never waits for it.
 """
 
+import time
 from collections import deque
 from datetime import timedelta
 from pathlib import Path
@@ -16,8 +17,10 @@ from app.actions.uncertainty import compute, plan_boards
 from app.queue import MayContinue, TaskClaim
 from app.queue.local import LocalQueue
 from app.settings import Settings
+from app.store.analysis_tables import INTERVALS
 from app.store.locks import try_maintenance
 from app.store.session import WriteSession
+from app.worker.analysis_turns import AnalysisTurns
 from app.worker.process_settings import create_analysis_pool
 from app.worker.rescorer import ScoringSlots
 
@@ -37,7 +40,7 @@ class Analyst:
         self._queue = LocalQueue(self._claim, 1)
         self._active: set[TaskClaim] = set()
         self._unsettled: deque[TaskClaim] = deque()
-        self._boards_first = True
+        self._turns = AnalysisTurns()
 
     def run(self, stop: Event) -> None:
         """Work on whatever is due, until `stop` is set."""
@@ -84,12 +87,12 @@ class Analyst:
         if not (has_changes or is_due):
             return []
         with db.write(durable=False) as session:
+            boards_first = self._turns.are_boards_first()
             claim = compute.claim_analysis(
-                session, boards_first=self._boards_first, lease=self._lease, interval=self._interval
+                session, boards_first=boards_first, lease=self._lease, interval=self._interval
             )
         if claim is None:
             return []
-        self._boards_first = not self._boards_first
         self._active.add(claim)
         return [claim]
 
@@ -104,7 +107,7 @@ class Analyst:
             with db.read() as session:
                 analysis = compute.load_analysis(session, claim)
             if isinstance(analysis, compute.LoadedAnalysis):
-                outcome = compute.compute(self._context, self._processes, analysis)
+                outcome = self._compute(analysis)
                 with db.write() as session:
                     compute.settle(session, self._context, claim, analysis, outcome)
             else:
@@ -115,3 +118,10 @@ class Analyst:
             raise
         finally:
             self._active.discard(claim)
+
+    def _compute(self, analysis: compute.LoadedAnalysis) -> compute.AnalysisOutcome:
+        started = time.monotonic()
+        try:
+            return compute.compute(self._context, self._processes, analysis)
+        finally:
+            self._turns.record(time.monotonic() - started, board=analysis.kind != INTERVALS)

@@ -11,7 +11,7 @@ from app.scoring.evaluation_input import EvaluationInput
 from app.scoring.tally import EvaluationContext
 from app.scoring.uncertainty.exchange import Pair as SystemPair
 from app.scoring.uncertainty.pair_tests import McNemarTests, SignFlipTests
-from app.scoring.uncertainty.paired import derive_parts, seen_content
+from app.scoring.uncertainty.paired import derive_parts, is_right, seen_content
 from app.scoring.uncertainty.randomization import MAX_ENUMERATED_UNITS, ROUNDS, Randomization, RandomizationTest
 from app.scoring.uncertainty.rank_scores import seen_by
 from app.scoring.uncertainty.resampling import group_places
@@ -57,7 +57,7 @@ class BoardTests:
 
     def _accuracy_tests(self) -> Confirm:
         """Tests of right answers: exact McNemar, or random signs of the totals of groups or weights."""
-        right = np.array([_is_right(case) for case in self._cases])
+        right = np.array([is_right(EvaluationContext(case)) for case in self._cases])
         first = self._cases[0]
         if first.weights is None and first.groups is None:
             return McNemarTests(right)
@@ -109,10 +109,3 @@ def _smallest(pair: SystemPair, test: RandomizationTest) -> float:
     if test.exact or pair.units <= MAX_ENUMERATED_UNITS:
         return min(1.0, 2.0 ** (1 - pair.units))
     return max(1 / (test.rounds + 1), 2.0 ** (1 - min(pair.units, 1_000)))
-
-
-def _is_right(case: EvaluationInput) -> np.ndarray:
-    if case.acceptable:
-        return EvaluationContext(case).is_accepted
-    gold = case.gold.codes
-    return np.asarray((gold == case.predicted.codes) & (gold >= 0) & (gold < len(case.spec.classes)))

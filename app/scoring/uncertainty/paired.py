@@ -238,11 +238,11 @@ class _Comparer:
             return None, ["McNemar's test takes instances for independent, so with groups there is none."]
         if case.weights is not None:
             return None, ["McNemar's test counts instances alike, so with weights there is none."]
-        one, other = (_is_right(context) for context in self._contexts)
+        one, other = (is_right(context) for context in self._contexts)
         return exact_mcnemar(int((one & ~other).sum()), int((other & ~one).sum())), []
 
 
-def _is_right(context: EvaluationContext) -> np.ndarray[Any, np.dtype[np.bool_]]:
+def is_right(context: EvaluationContext) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """The instances that count as right for accuracy."""
     case = context.case
     if case.acceptable:
@@ -255,7 +255,8 @@ def _smallest_difference(pair: Pair, test: RandomizationTest) -> tuple[float | N
     """The smallest difference that could have been shown, or a note why none could."""
     if not pair.units:
         return None, [_IDENTICAL]
-    if not test.spread or test.spread < _NOISE:
+    spread = test.spread()
+    if not spread or spread < _NOISE:
         return None, ["No exchange changes the metric: it does not see where the systems differ."]
     attainable = 2.0 ** (1 - pair.units) if test.exact else 1 / (test.rounds + 1)
     if attainable > ALPHA:
@@ -268,7 +269,7 @@ def _smallest_difference(pair: Pair, test: RandomizationTest) -> tuple[float | N
         return None, [
             f"Too few {kind[1]} to tell: the systems differ on {on}, which gives no p-value below {attainable:.3g}."
         ]
-    return round_to_12_digits(_QUANTILES * test.spread), []
+    return round_to_12_digits(_QUANTILES * spread), []
 
 
 def _notes_on_test(test: RandomizationTest, rounds: int | None) -> list[str]:

@@ -35,15 +35,20 @@ _FEWEST_ROUNDS = 199
 class RandomizationTest:
     """The two-sided p-value. `rounds`: the exchanges that were tried, all of them if `exact`.
 
-    `undefined` counts those for which the metric is null; they count as reaching the observed difference. `spread` is
-    the root mean square of the differences, None without any.
+    `undefined` counts those for which the metric is null; they count as reaching the observed difference.
+    `differences` are those of all rounds, NaN where the metric is null.
     """
 
     p_value: float
     rounds: int
     exact: bool
     undefined: int
-    spread: float | None
+    differences: Floats
+
+    def spread(self) -> float | None:
+        """The root mean square of the differences; None without any. Exact summation makes it slow."""
+        usable: Sequence[float] = self.differences[~np.isnan(self.differences)].tolist()
+        return math.sqrt(math.fsum(one * one for one in usable) / len(usable)) if usable else None
 
 
 class _Parts(Protocol):
@@ -151,7 +156,7 @@ def _exact_test(differences: Floats) -> RandomizationTest:
     """The share of all exchanges; the first of them is what was observed."""
     reached, undefined = _reached(differences, differences[0])
     return RandomizationTest(
-        reached / len(differences), len(differences), exact=True, undefined=undefined, spread=_spread(differences)
+        reached / len(differences), len(differences), exact=True, undefined=undefined, differences=differences
     )
 
 
@@ -162,7 +167,7 @@ def _random_test(parts: _Parts, call: MetricCall, source: RandomSource, rounds: 
     differences = parts.differences(call, blocks)
     reached, undefined = _reached(differences, observed)
     return RandomizationTest(
-        (reached + 1) / (rounds + 1), rounds, exact=False, undefined=undefined, spread=_spread(differences)
+        (reached + 1) / (rounds + 1), rounds, exact=False, undefined=undefined, differences=differences
     )
 
 
@@ -177,8 +182,3 @@ def _reached(differences: Floats, observed: float) -> tuple[int, int]:
     undefined = int(np.isnan(differences).sum())
     limit = abs(observed) - _TOLERANCE * max(1.0, abs(observed))
     return int((np.abs(differences) >= limit).sum()) + undefined, undefined
-
-
-def _spread(differences: Floats) -> float | None:
-    usable: Sequence[float] = differences[~np.isnan(differences)].tolist()
-    return math.sqrt(math.fsum(one * one for one in usable) / len(usable)) if usable else None
