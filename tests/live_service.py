@@ -168,6 +168,18 @@ class Caller(httpx.Client):
         return self.get(f"/challenges/{slug}/phases/{phase}/leaderboard", params=query)
 
 
+def wait_for_analyses(who: Caller, slug: str, phase: str = "main") -> None:
+    """Until the rows of a board have their intervals and are compared, so that later changes have other reasons."""
+
+    def is_current() -> bool:
+        board = who.board(slug, phase).raise_for_status().json()
+        rows = [who.get(f"/submissions/{row['submission']}").raise_for_status().json() for row in board["rows"]]
+        scores = [score for row in rows for score in row["scores"].values()]
+        return board["significance"]["status"] == "current" and all(each["interval"] is not None for each in scores)
+
+    eventually(is_current, f"intervals and rank sets of {slug}")
+
+
 def wait_for_next_day(zone: str, seconds: float = 60.0) -> None:
     """If the day of this zone ends in so many seconds, wait until then: a daily quota must not begin anew amid a test."""
     now = datetime.now(ZoneInfo(zone))

@@ -113,16 +113,19 @@ def test_a_comparison_survives_a_kill(own: Live, victim: str) -> None:
     admin = open_board(own)
     analyst = analyst_of(own)
     freeze(analyst)
-    send(admin, "C", CORRECT_PREDICTIONS)
-    # Claims of boards and of intervals take turns; whichever the frozen process holds is lost with it.
-    eventually(lambda: has_unread_request(analyst), "it is asked for an analysis")
-    before = query_rows(own, "SELECT id, attempt FROM analysis_tasks WHERE status = 'running'")
-    assert len(before) == 1
-    if victim == "child":
-        os.kill(analyst, 9)
-    else:
-        own.kill()
+    try:
+        send(admin, "C", CORRECT_PREDICTIONS)
+        # An interval or a comparison: whichever the frozen process holds is lost with it.
+        eventually(lambda: has_unread_request(analyst), "it is asked for an analysis")
+        before = query_rows(own, "SELECT id, attempt FROM analysis_tasks WHERE status = 'running'")
+        assert len(before) == 1
+        if victim == "child":
+            os.kill(analyst, 9)
+        else:
+            own.kill()
+    finally:
         thaw(analyst)  # a stopped process does not see that the service is gone
+    if victim == "service":
         eventually(lambda: not is_alive(analyst), "the child of the dead service is gone")
         own.start()
         admin = own.admin()

@@ -24,7 +24,7 @@ BoardScores = dict[str, dict[str, dict[str, Any]]]
 def pure_board(
     session: ReadSession, audience: BoardAudience, *, split: str | None = None, metric: str | None = None
 ) -> dict[str, Any]:
-    """The whole board of an audience, in the shape of the API."""
+    """The whole board of an audience in the shape of the API, before its rows are compared; without `significance`."""
     phase, organizer = audience.phase, audience.organizer
     version = gold.active(session, phase.id)
     assert version is not None
@@ -49,6 +49,7 @@ def pure_board(
     names = _anonymous_names(board_standings, audience)
     view = score_view_for(recipe, organizer=organizer)
     by_id = {entry.id: entry for entry in entries}
+    ends = dict.fromkeys(("low", "high")) if organizer or "intervals" in phase.reports else {}
     primary = next(call for call in recipe.metrics if call.text == ranked_by)
     return {
         "challenge": phase.challenge.slug,
@@ -64,16 +65,24 @@ def pure_board(
         "as_of": max(
             [version.activated_at or version.created_at, stored.created_at, *(row.submitted_at for row in entries)]
         ),
+        "draw_seed": version.draw_seed,
         "metrics": [describe_call(call) for call in recipe.metrics],
+        "ladder": None,
         "total": len(board_standings),
         "next": None,
         "rows": [
-            _board_row(standing, by_id[standing.entry.key], names, view.metrics(scores[standing.entry.key]))
+            _board_row(
+                standing, by_id[standing.entry.key], names, _with(ends, view.metrics(scores[standing.entry.key]))
+            )
             | {"public_rank": None if standing.rank is None else before.get(standing.entry.team)}
             | ({} if standing.entry.baseline else {"entries": attempts.count(standing.entry.team)})
             for standing in board_standings
         ],
     }
+
+
+def _with(ends: Mapping[str, None], scores: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {name: {**score, **ends} for name, score in scores.items()}
 
 
 def _load_board_scores(
@@ -198,6 +207,7 @@ def _board_row(
     row |= {"team": {"id": submission.team_id, "name": submission.team.name}, "submission": submission.id}
     row |= {"method": submission.method, "submitted_at": submission.submitted_at, "entries": standing.entries}
     row |= {"baseline": submission.baseline, "mark": standing.entry.mark}
+    row |= dict.fromkeys(("rank_low", "rank_high", "tie_group"))
     row |= {"on_behalf": submission.on_behalf and not submission.baseline, "scores": scores}
     return (
         row if pseudonym is None else row | {"team": {"id": None, "name": pseudonym}, "submission": None, "method": ""}

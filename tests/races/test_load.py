@@ -18,7 +18,7 @@ from app.settings import Settings
 from app.store import locks
 from app.store.session import Database
 from tests.faults.inspection import children_of, thaw
-from tests.live_service import MAX_WAIT_SECONDS, eventually
+from tests.live_service import MAX_WAIT_SECONDS, eventually, wait_for_analyses
 from tests.races.concurrent_clients import (
     CORRECT_PREDICTIONS,
     FINAL_STATUSES,
@@ -198,6 +198,7 @@ def test_a_reader_sees_one_state_however_much_is_settled_meanwhile(
     address = crowd.challenge("snapshot")
     blue = crowd.member("snapshot")
     blue[0].submit("snapshot", CORRECT_PREDICTIONS | {"t1": "cat"}).raise_for_status()
+    wait_for_analyses(crowd.admin(), "snapshot")
     recipe = {"primary": "accuracy", "metrics": ["f1_macro", "accuracy"], "disclosure": {"digits": 3}}
 
     def board(session: Any) -> dict[str, Any]:

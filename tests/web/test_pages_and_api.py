@@ -30,6 +30,12 @@ QUERIES = {
     "/challenges/{slug}/leaderboard": ("", "split=private", "split=all", "phase=main&metric=accuracy"),
     "/challenges/{slug}/leaderboard/data": ("phase=main", "phase=main&split=private", "phase=main&split=all"),
     "/challenges/{slug}/leaderboard/changes": ("phase=main",),
+    "/challenges/{slug}/leaderboard/order/data": (
+        "phase=main",
+        "phase=main&split=private",
+        "phase=main&part=rankings",
+        "phase=main&part=rankings&split=private",
+    ),
 }
 """Queries of a page, which may ask for more than it shows otherwise."""
 LIST = "/"
