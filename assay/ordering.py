@@ -31,6 +31,11 @@ class Order:
         """What a reader may conclude, in a sentence."""
         return str(self.report.get("conclusion") or self.report.get("reason"))
 
+    @property
+    def rankings(self) -> Mapping[str, Any] | None:
+        """Ranks by several metrics, tau-b, the pairs that flip, and stability; None for an order by one metric."""
+        return self.report.get("rankings")
+
     def svg(self) -> str:
         """The chart of the rank sets."""
         return chart_file(self.report)
@@ -47,7 +52,7 @@ def order(
     gold: Table,
     systems: Mapping[str, Table],
     *,
-    metric: str = "f1_macro",
+    metric: str | Sequence[str] = "f1_macro",
     task: str | None = None,
     positive_label: str | None = None,
     classes: Sequence[Any] | None = None,
@@ -56,15 +61,20 @@ def order(
     draw_seed: str = "0",
     **metadata: Any,
 ) -> Order:
-    """Put systems in order by one metric; `systems` maps names to predictions. Raises InvalidInput."""
+    """Put systems in order by a metric; `systems` maps names to predictions. Raises InvalidInput.
+
+    With several metrics the first gives the order, and `Order.rankings` has the rankings by all of them.
+    """
     if not systems:
         raise ValueError("There are no systems to order.")
-    settings = Settings([metric], task, positive_label, classes, options or {}, void, metadata)
+    metrics = [metric] if isinstance(metric, str) else list(metric)
+    settings = Settings(metrics, task, positive_label, classes, options or {}, void, metadata)
     outcomes = score_tables(gold, list(systems.values()), settings)
     cases, ids = {}, list[str]()
     for name, outcome in zip(systems, outcomes, strict=True):
         cases[name], ids = in_id_order(outcome)
-    return Order(order_predictions(cases, ids, outcomes[0].calls[0], draw_seed=draw_seed))
+    of = settings.option_texts()
+    return Order(order_predictions(cases, ids, outcomes[0].calls, options=of, draw_seed=draw_seed))
 
 
 def order_table(

@@ -134,7 +134,11 @@ _AFTER_BOARD = """\
 `GET …/leaderboard/rankings` ranks the same submissions by every metric of the recipe and by the averages of F1 that the
 literature calls by the same name, with Kendall's tau-b between each two rankings, the pairs of rows that two metrics rank
 the other way round, and how each ranking holds under resampling. A flip counts as significant if both metrics call the
-two rows different.
+two rows different. In small samples the exact tests of a ranking are those of the pairs that flip; all other pairs count
+as p = 1, so a board may call a pair different that is no significant flip here.
+
+`assay order FOLDER --gold GOLD --metric f1_macro --metric accuracy` and `assay.order(…, metric=[…])` do the same offline:
+the first metric gives the order, the others stand beside it.
 
 ## Reproducing the numbers
 

@@ -81,6 +81,9 @@ class ComparedRow(Shape):
     rank_high: int | None = None
     tie_group: int | None = None
     first_share: float | None = Field(None, description="The share of draws in which the row was first.")
+    podium_shares: list[float] | None = Field(
+        None, description="The shares of draws in which the row was first, second and third."
+    )
     better_than: list[int] = Field(
         default_factory=list, description="The numbers of the rows that are significantly worse."
     )

@@ -47,9 +47,14 @@ _Gold = Annotated[
     Path | None,
     file_option("--gold", "-g", help="Gold, if the argument is a folder of prediction files, one file a system."),
 ]
-_Metric = Annotated[
-    str | None,
-    typer.Option("--metric", "-m", metavar="METRIC", help="What systems are ordered by (default: f1_macro)."),
+_Metrics = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--metric",
+        "-m",
+        metavar="METRIC",
+        help="What systems are ordered by (default: f1_macro). Repeat it to see the rankings by other metrics beside it.",
+    ),
 ]
 _Svg = Annotated[
     Path | None, typer.Option("--svg", metavar="FILE", help="Write a chart of the rank sets to this file.")
@@ -63,7 +68,7 @@ def order(
     *,
     lower_is_better: _Lower = False,
     gold: _Gold = None,
-    metric: _Metric = None,
+    metric: _Metrics = None,
     task: TaskType = None,
     positive_label: PositiveLabel = None,
     classes: Classes = None,
@@ -88,7 +93,7 @@ def order(
                 raise typer.BadParameter("the metric of a folder has its own direction", param_hint="--lower-is-better")
             pairs = value_parsing.parse_option_pairs(option or ())
             report = order_folder(
-                out, matrix, gold, settings, metric=metric or "f1_macro", options=pairs, draw_seed=draw_seed
+                out, matrix, gold, settings, metrics=metric or ["f1_macro"], options=pairs, draw_seed=draw_seed
             )
         else:
             _refuse_unused(gold=gold, metric=metric, task=task, positive_label=positive_label, classes=classes)
@@ -154,6 +159,10 @@ def _print_csv(report: Mapping[str, Any]) -> None:
     from app.text.spreadsheet_cells import escape_formula
 
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(_COLUMNS)
+    rankings = report.get("rankings", {"metrics": [], "rows": []})
+    others = [each["metric"] for each in rankings["metrics"]][1:]
+    ranks = {row["system"]: [row["ranks"][metric] for metric in others] for row in rankings["rows"]}
+    writer.writerow([*_COLUMNS, *(f"rank by {metric}" for metric in others)])
     for row in report["rows"]:
-        writer.writerow([escape_formula(row["system"]), *(row[name] for name in _COLUMNS[1:])])
+        name = row["system"]
+        writer.writerow([escape_formula(name), *(row[column] for column in _COLUMNS[1:]), *ranks.get(name, ())])

@@ -31,6 +31,7 @@ DRAWN_SHARES = 12
 LISTED_ROWS = 200
 LISTED_PAIRS = 100
 LEAST_SHARE = 0.001
+PLACES = ("first", "second", "third")
 Payload = Mapping[str, Any]
 
 
@@ -184,15 +185,22 @@ def _draw_relations(ranked: Sequence[Payload], table: Sequence[Sequence[Relation
 
 
 def _draw_podium(ranked: Sequence[Payload]) -> Drawing | None:
-    shared = [row for row in ranked if (row.get("first_share") or 0) >= LEAST_SHARE]
-    shared.sort(key=lambda row: -row["first_share"])
+    shared = [row for row in ranked if sum(row.get("podium_shares") or ()) >= LEAST_SHARE]
+    shared.sort(key=lambda row: row["podium_shares"], reverse=True)
     drawn = shared[:DRAWN_SHARES]
     if not drawn:
         return None
-    bars = [Shares(team_name(row), [row["first_share"]], share_text(row["first_share"])) for row in drawn]
-    title = "How often each row stands first"
-    description = "The share of the draws of the test set in which the row has the best value."
-    return Drawing(podium(bars, ["stands first"], title=title, description=description), len(drawn), len(ranked))
+    places = PLACES[: len(drawn[0]["podium_shares"])]
+    bars = [Shares(team_name(row), row["podium_shares"], _podium_text(row["podium_shares"])) for row in drawn]
+    title = "How often each row stands first, second and third"
+    description = (
+        "The shares of the draws of the test set in which the row has the best, the second and the third value."
+    )
+    return Drawing(podium(bars, places, title=title, description=description), len(drawn), len(ranked))
+
+
+def _podium_text(shares: Sequence[float]) -> str:
+    return f"{share_text(shares[0])} first, {share_text(min(1.0, sum(shares)))} in the first {len(shares)}"
 
 
 def _order_rows(

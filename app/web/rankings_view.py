@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from app.analysis.order.rankings_text import LISTED_FLIPS, conclude_rankings, flip_count
 from app.drawing.uncertainty import Slope, slopes
 from app.web.formatting import DASH
 from app.web.order_view import LISTED_ROWS, Drawing
 from app.web.order_words import share_text, team_name
 
 DRAWN_SLOPES = 20
-LISTED_FLIPS = 100
 
 Payload = Mapping[str, Any]
 
@@ -82,9 +82,9 @@ def rankings_view(payload: Payload) -> RankingsView | None:
     rows = [row for row in result["rows"] if row["key"] in names]
     rows.sort(key=lambda row: (row["ranks"].get(metrics[0].key) is None, row["ranks"].get(metrics[0].key)))
     flips = [flip for flip in result["flips"] if flip["a"] in names and flip["b"] in names]
-    flip_count = sum(sum(counts.values()) for counts in result["flip_counts"].values()) // 2
+    count, significant = flip_count(result), sum(bool(flip["significant"]) for flip in flips)
     return RankingsView(
-        sentence=_sentence(flip_count, sum(bool(flip["significant"]) for flip in flips), len(metrics)),
+        sentence=conclude_rankings(count, significant, len(metrics)),
         metrics=metrics,
         slopes=_draw(rows, metrics, names) if len(metrics) > 1 else None,
         tau=[[_tau_cell(result, one.key, other.key) for other in metrics] for one in metrics],
@@ -92,7 +92,7 @@ def rankings_view(payload: Payload) -> RankingsView | None:
             Flip(names[flip["a"]], names[flip["b"]], *_labels_of(flip, labels), bool(flip["significant"]))
             for flip in sorted(flips, key=lambda flip: not flip["significant"])[:LISTED_FLIPS]
         ],
-        flip_count=flip_count,
+        flip_count=count,
         rows=[(names[row["key"]], [_rank(row, metric.key) for metric in metrics]) for row in rows[:LISTED_ROWS]],
         stability=[_steadiness(metric.name, result["stability"].get(metric.key) or {}) for metric in metrics],
         notes=list(result.get("notes") or ()),
@@ -113,22 +113,6 @@ def _metrics(metrics: Sequence[Payload], primary: str) -> list[RankedBy]:
         for metric in metrics
     ]
     return sorted(found, key=lambda metric: metric.key != primary)
-
-
-def _sentence(flips: int, significant: int, metrics: int) -> str:
-    if metrics < 2:
-        return "There is one ranking, so there is nothing to compare it with."
-    if not flips:
-        return "No two rows change places between these metrics."
-    if not significant:
-        return (
-            "Some rows change places from metric to metric, but no such pair is shown to differ at 5 % under both: the "
-            "choice of the metric changes the order only where the data do not support an order."
-        )
-    return (
-        f"{significant} changes of places are significant: each of two metrics shows, at 5 %, that the two rows differ, "
-        "in opposite orders. There the choice of the metric decides who is better."
-    )
 
 
 def _draw(rows: Sequence[Payload], metrics: Sequence[RankedBy], names: Mapping[int, str]) -> Drawing:

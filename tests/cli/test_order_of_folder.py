@@ -42,6 +42,43 @@ def test_losses_are_turned_and_the_gold_in_the_folder_is_no_system(folder: Path)
     assert report["rows"][0]["system"] == "support_vectors"
 
 
+@pytest.fixture
+def opposites(tmp_path: Path) -> tuple[Path, Path]:
+    """Gold, and two systems of which one finds the rare class and the other the common one."""
+    systems = tmp_path / "opposites"
+    systems.mkdir()
+    gold = ["a"] * 800 + ["b"] * 200
+    outputs = {"rare": ["a"] * 600 + ["b"] * 400, "common": ["a"] * 900 + ["b"] * 100}
+    for name, labels in outputs.items():
+        write_file(systems / f"{name}.csv", rows_of(labels))
+    return write_file(tmp_path / "gold.csv", rows_of(gold)), systems
+
+
+def rows_of(labels: list[str]) -> str:
+    return "id,label\n" + "".join(f"i{at:04},{label}\n" for at, label in enumerate(labels))
+
+
+def test_with_several_metrics_the_rankings_stand_side_by_side(opposites: tuple[Path, Path], tmp_path: Path) -> None:
+    gold, systems = opposites
+    page = tmp_path / "report.html"
+    asked = ("order", systems, "--gold", gold, "--metric", "recall_macro", "--metric", "accuracy", "--html", page)
+    report = run_assay(*asked, "--json").value()
+    assert [row["system"] for row in report["rows"]] == ["rare", "common"]
+    rankings = report["rankings"]
+    assert [metric["metric"] for metric in rankings["metrics"]][:2] == ["recall_macro", "accuracy"]
+    assert [row["ranks"]["accuracy"] for row in rankings["rows"]] == [2, 1]
+    assert rankings["tau"]["recall_macro"]["accuracy"] == -1
+    flip = rankings["flips"][0]
+    assert flip == {"a": "rare", "b": "common", "metrics": ["recall_macro", "accuracy"], "significant": True}
+    sentence = "recall_macro: 'rare' before 'common'; accuracy: 'common' before 'rare' (significant)"
+    assert sentence in run_assay(*asked).out
+    assert sentence.replace("'", "&#x27;") in page.read_text()
+    table = run_assay(*asked, "--csv").out.splitlines()
+    assert table[0].split(",")[9] == "rank by accuracy"
+    assert [row.split(",")[9] for row in table[1:]] == ["2", "1"]
+    assert "rankings" not in run_assay("order", systems, "--gold", gold, "--json").value()
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

@@ -106,3 +106,14 @@ def test_an_order_draws_itself() -> None:
     assert "&lt;one&gt;" in order.html()
     with pytest.raises(ValueError, match="no systems"):
         assay.order(gold, {})
+    assert order.rankings is None
+
+
+def test_an_order_by_several_metrics_has_their_rankings() -> None:
+    gold = ["a"] * 80 + ["b"] * 20
+    systems = {"rare": ["a"] * 60 + ["b"] * 40, "common": ["a"] * 90 + ["b"] * 10}
+    order = assay.order(gold, systems, metric=["recall_macro", "accuracy"])
+    assert [row["system"] for row in order.rows] == ["rare", "common"]
+    assert order.rankings is not None
+    assert [row["ranks"]["accuracy"] for row in order.rankings["rows"]] == [2, 1]
+    assert "Rankings by other metrics" in order.html()

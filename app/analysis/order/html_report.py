@@ -5,6 +5,7 @@ from html import escape
 from typing import Any
 
 from app.analysis.order.rank_chart import MAX_CHARTED, rank_chart
+from app.analysis.order.rankings_text import rankings_html
 
 _STYLE = """
 :root{color-scheme:light dark;--ink:#1c2430;--paper:#fff;--line:#c9d0d9;--soft:#5b6675;--accent:#1f5fa8}
@@ -17,7 +18,8 @@ h1{font-size:1.6rem;line-height:1.2}h2{font-size:1.15rem;margin-top:2.2rem}
 table{border-collapse:collapse;font-variant-numeric:tabular-nums}
 caption{text-align:left;color:var(--soft)}
 th,td{padding:.25rem .9rem .25rem 0;text-align:right;border-bottom:1px solid var(--line);white-space:nowrap}
-th:nth-child(2),td:nth-child(2){text-align:left;white-space:normal;overflow-wrap:anywhere}
+th[scope=row]{text-align:left;font-weight:normal}
+table:not(.plain) :is(th,td):nth-child(2){text-align:left;white-space:normal;overflow-wrap:anywhere}
 .facts{color:var(--soft)}
 .band,.mark{fill:var(--accent)}.whisker,.rank-set{stroke:var(--accent)}
 """
@@ -55,6 +57,7 @@ def html_report(report: Mapping[str, Any], *, name: str) -> str:
         '<div class="scroll" tabindex="0" role="region" aria-label="Chart, scrolls sideways">'
         f"{rank_chart(report)}</div>\n{cut}"
         f"<h2>Table</h2>\n{''.join(_table(report))}\n"
+        + (rankings_html(report["rankings"]) if "rankings" in report else "")
         + (f"<h2>Notes</h2>\n<ul>{notes}</ul>\n" if notes else "")
         + f"<h2>How to read this</h2>\n<ul>{reading}</ul>\n</body>\n</html>\n"
     )

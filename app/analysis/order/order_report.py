@@ -170,6 +170,7 @@ def _describe_row(system: str, value: float, sets: RankSets, row: int, interval:
         "rank_high": ranked.rank_high,
         "tie_group": ranked.tie_group,
         "first_share": ranked.first_share,
+        "podium_shares": None if ranked.podium_shares is None else list(ranked.podium_shares),
         "interval": interval.method,
         "notes": [*([interval.reason] if interval.reason else []), *interval.notes],
     }

@@ -18,6 +18,7 @@ _RANKED: JSON = _ROW | {
     "high": 1.0,
     **dict.fromkeys(("rank", "rank_low", "rank_high", "tie_group"), 1),
     "first_share": 1.0,
+    "podium_shares": [1.0],
     "better_than": [],
     "notes": [],
 }

@@ -1,6 +1,6 @@
 """A folder of prediction files, one a system, that are scored against one gold and put in order."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ def order_folder(
     gold: Path | None,
     settings: Mapping[str, Any],
     *,
-    metric: str,
+    metrics: Sequence[str],
     options: Mapping[str, str],
     draw_seed: str,
 ) -> dict[str, Any]:
@@ -38,8 +38,8 @@ def order_folder(
     outcomes = score_systems_offline(
         files.gold,
         sources,
-        metric_chooser([metric], options),
-        wants_scores=wants_scores([metric]),
+        metric_chooser(metrics, options),
+        wants_scores=wants_scores(metrics),
         options=options,
         **files.task_settings(),
     )
@@ -49,12 +49,13 @@ def order_folder(
             out.note(f"The problems are those of {paths[name]}.")
             report_problems_and_exit(out, files, outcome)
         cases[name], ids = in_id_order(outcome)
-    (call,) = outcomes[0].calls
-    if not call.metric.scalar or call.metric.direction == "none":
-        detail = f"'{call.requested}' gives no order: neither a higher nor a lower value is better."
-        raise CommandError("no_order", detail, "Choose another metric.")
+    calls = outcomes[0].calls
+    for call in calls:
+        if not call.metric.scalar or call.metric.direction == "none":
+            detail = f"'{call.requested}' gives no order: neither a higher nor a lower value is better."
+            raise CommandError("no_order", detail, "Choose another metric.")
     with out.spinner("Drawing …"):
-        report = order_predictions(cases, ids, call, draw_seed=draw_seed)
+        report = order_predictions(cases, ids, calls, options=options, draw_seed=draw_seed)
     if "reason" in report:
         raise CommandError("no_order", str(report["reason"]), "Choose another metric, or check the files.")
     notes = [*files.notes, *(note for outcome in outcomes for note in outcome.notes), *report["notes"]]

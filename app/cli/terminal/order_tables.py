@@ -4,11 +4,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from app.analysis.order.html_report import first_share_text, interval_text, rank_set_text
+from app.analysis.order.rankings_text import flip_count, flip_text, metric_strings, rankings_sentence, tau_text
 from app.cli.terminal.safe_text import PLAIN, clean
 from app.cli.terminal.table_layout import UNDEFINED, Column, score_column, show_table
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+_LISTED_FLIPS = 10
 
 
 def show_order(console: "Console", report: Mapping[str, Any]) -> None:
@@ -29,6 +32,25 @@ def show_order(console: "Console", report: Mapping[str, Any]) -> None:
     reasons = {note: row["system"] for row in reversed(rows) for note in row["notes"]}
     for note, system in reversed(reasons.items()):
         console.print(f"{clean(system)}: {clean(note)}", **PLAIN)
+    if "rankings" in report:
+        _show_rankings(console, report["rankings"])
+
+
+def _show_rankings(console: "Console", rankings: Mapping[str, Any]) -> None:
+    """Ranks by each metric, how far the rankings agree, and the pairs that flip."""
+    metrics, rows, flips = metric_strings(rankings), rankings["rows"], rankings["flips"]
+    console.print()
+    console.print(clean(rankings_sentence(rankings)), **PLAIN)
+    ranks = [Column(text, [row["ranks"][text] for row in rows], right=True) for text in metrics]
+    names = Column("system", [row["system"] for row in rows], wrap=True)
+    show_table(console, [names, *ranks], title="Ranks by each metric; 1 is best")
+    taus = [Column(text, [tau_text(rankings, one, text) for one in metrics], right=True) for text in metrics]
+    title = f"Kendall's tau-b between the rankings, n = {len(rows):,}"
+    show_table(console, [Column("metric", metrics), *taus], title=title)
+    for flip in flips[:_LISTED_FLIPS]:
+        console.print(clean(flip_text(flip)), **PLAIN)
+    if len(flips) > _LISTED_FLIPS:
+        console.print(f"… {flip_count(rankings) - _LISTED_FLIPS:,} more flips: --json", **PLAIN)
 
 
 def _sizes(report: Mapping[str, Any]) -> str:

@@ -27,6 +27,8 @@ Floats = NDArray[np.float64]
 MIN_DIFFERING = 6
 """Rows that differ on fewer instances, or groups, are never different."""
 _ROUNDING = 1e-12  # sums of the same classes in another order differ in the last digit
+PODIUM = 3
+"""Shares of draws are given for so many first places."""
 _MOST_NULL_DRAWS = 10  # a row that is null in more than a tenth of the draws is not compared
 
 
@@ -35,16 +37,20 @@ class RankedRow:
     """The ranks of one row; None where the row has no value or is not compared.
 
     `rank` counts better values. `rank_low` is 1 + the number of rows that are significantly better, `rank_high` the
-    number of rows minus those that are significantly worse. `first_share` is the share of draws in which the row is
-    first; rows that share the first place share the draw. It is None if
-    a single unit is drawn.
+    number of rows minus those that are significantly worse. `podium_shares` are the shares of draws in which the row is
+    first, second and third; rows that share places share the draw. They are None if a single unit is drawn.
     """
 
     rank: int | None
     rank_low: int | None
     rank_high: int | None
     tie_group: int | None
-    first_share: float | None
+    podium_shares: tuple[float, ...] | None
+
+    @property
+    def first_share(self) -> float | None:
+        """The share of draws in which the row is first."""
+        return None if self.podium_shares is None else self.podium_shares[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +80,7 @@ class RankSets:
 
     def to_dict(self) -> dict[str, Any]:
         """The same for JSON; `better_than` has for each row the rows that are significantly worse."""
-        names = ("rank", "rank_low", "rank_high", "tie_group", "first_share")
+        names = ("rank", "rank_low", "rank_high", "tie_group", "first_share", "podium_shares")
         return {
             "rows": [
                 {name: getattr(row, name) for name in names} | {"better_than": np.flatnonzero(self.better[at]).tolist()}
@@ -226,7 +232,7 @@ def _ranked_rows(
     ranks = 1 + len(ordered) - np.searchsorted(ordered, values, side="right")
     lows, highs = 1 + better.sum(axis=0), len(order) - better.sum(axis=1)
     groups = _tie_groups(order, leaders, better)
-    shares = dict(zip(order.tolist(), _first_shares(draws[order]), strict=True)) if has_spread else {}
+    shares = dict(zip(order.tolist(), _podium_shares(draws[order]), strict=True)) if has_spread else {}
     compared = set(order[:leaders].tolist())
     return tuple(
         RankedRow(
@@ -253,16 +259,29 @@ def _tie_groups(order: NDArray[np.intp], leaders: int, better: NDArray[np.bool_]
     return groups
 
 
-def _first_shares(draws: Floats) -> list[float | None]:
-    """For each row (T × R), the share of draws in which it has the largest value, but for rounding."""
+def _podium_shares(draws: Floats) -> list[tuple[float, ...] | None]:
+    """For each row (T × R), the shares of draws in which its value is the largest, the second and the third.
+
+    Values that are equal but for rounding share their places: each row has each of them in an equal part of the draw.
+    """
     size, count = draws.shape
     if not count or not size:
         return [None] * size
-    largest = draws.max(axis=0)
-    rounding = np.minimum(_ROUNDING * np.maximum(1.0, np.abs(largest)), draws.std() * 1e-6)
-    is_first = draws >= largest - rounding
-    together = is_first.sum(axis=0)
-    return [_sum_of_inverses(together[is_first[row]]) / count for row in range(size)]
+    places = min(PODIUM, size)
+    spread, rest, taken = draws.std() * 1e-6, draws.copy(), np.zeros(count, dtype=np.int64)
+    shares = np.zeros((size, places))
+    for _ in range(places):  # at least one place is taken each time
+        largest = rest.max(axis=0)
+        is_open = taken < places
+        rounding = np.minimum(_ROUNDING * np.maximum(1.0, np.abs(largest)), spread)
+        is_next = (rest >= largest - rounding) & is_open
+        together = is_next.sum(axis=0)
+        for place in range(places):
+            here = (taken <= place) & (place < taken + together)
+            shares[:, place] += [_sum_of_inverses(together[row & here]) / count for row in is_next]
+        rest[is_next] = -np.inf
+        taken += together
+    return [tuple(row) for row in shares.tolist()]
 
 
 def _sum_of_inverses(numbers: NDArray[np.integer]) -> float:

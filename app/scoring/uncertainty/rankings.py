@@ -7,6 +7,7 @@ the other strictly the other way. It is a significant flip if the rank sets of b
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,11 +24,12 @@ from app.scoring.uncertainty.board_tests import BoardTests
 from app.scoring.uncertainty.paired import scored_ids
 from app.scoring.uncertainty.rank_sets import RankSets, rank_sets
 from app.scoring.uncertainty.seeds import derive_seed
+from app.scoring.uncertainty.small_samples import Pair, PairTest
 
 Floats = NDArray[np.float64]
 DRAWS = 2_000
 MAX_FLIPS = 1_000
-"""So many flips are listed; the counts hold all of them."""
+"""So many flips are listed, the significant ones first; the counts hold all of them."""
 _MAX_TAU_NUMBERS = 2 * 10**8  # pairs of rows × draws, for the stability of one ranking
 _DECIMALS = 12  # of draws, so that ties do not depend on the order in which classes are summed
 CONFUSED_AVERAGES = (
@@ -77,6 +79,7 @@ class Rankings:
     tau_rows: dict[str, dict[str, int]]
     flips: tuple[Flip, ...]
     flip_counts: dict[str, dict[str, int]]
+    significant_flips: int
     stability: dict[str, Stability]
     draws: int
     notes: tuple[str, ...] = ()
@@ -112,6 +115,7 @@ class Rankings:
                 for flip in self.flips
             ],
             "flip_counts": self.flip_counts,
+            "significant_flips": self.significant_flips,
             "stability": {
                 text: {name: getattr(one, name) for name in ("tau_mean", "tau_low", "tau_high", "same_first")}
                 for text, one in self.stability.items()
@@ -158,12 +162,13 @@ def side_by_side(
     values = {call.text: tuple(result[call.text].value for result in results) for call in calls}
     keys = {call.text: _keys(values[call.text], call) for call in calls}
     draws = board_draws(cases, calls, derive_seed(draw_seed, "rankings", split, ""), min(plan.draws, DRAWS))
-    sets = {}
+    sets, flipping = {}, _flipping(keys)
     for call in calls:
         tester = BoardTests(cases, scored_ids(entries[0].case, ids), call, draw_seed=draw_seed, split=split)
-        sets[call.text] = rank_sets(board_of(cases, call, values[call.text], draws[call.text], tester.test))
+        confirm = partial(_confirm_flips, tester, flipping)
+        sets[call.text] = rank_sets(board_of(cases, call, values[call.text], draws[call.text], confirm))
     names = tuple(entry.key for entry in entries)
-    flips = list(_flips(names, keys, sets))
+    flips = sorted(_flips(names, keys, sets), key=lambda flip: not flip.significant)
     taus = {(one, other): tau_b(keys[one], keys[other]) for one in keys for other in keys}
     notes = [] if len(flips) <= MAX_FLIPS else [f"{len(flips):,} flips; the first {MAX_FLIPS:,} are listed."]
     return Rankings(
@@ -178,6 +183,7 @@ def side_by_side(
         tau_rows={one: {other: taus[one, other][1] for other in keys} for one in keys},
         flips=tuple(flips[:MAX_FLIPS]),
         flip_counts=_flip_counts(list(keys), flips),
+        significant_flips=sum(flip.significant for flip in flips),
         stability={call.text: _stability(keys[call.text], draws[call.text], call) for call in calls},
         draws=min(plan.draws, DRAWS),
         notes=tuple(notes),
@@ -185,7 +191,7 @@ def side_by_side(
 
 
 def _empty(split: str, recipe: tuple[str, ...], reason: str) -> Rankings:
-    return Rankings(split, 0, (), (), recipe, {}, {}, {}, {}, (), {}, {}, 0, reason=reason)
+    return Rankings(split, 0, (), (), recipe, {}, {}, {}, {}, (), {}, 0, {}, 0, reason=reason)
 
 
 def _keys(values: Sequence[float | None], call: MetricCall) -> Floats:
@@ -211,6 +217,21 @@ def tau_b(first: Floats, second: Floats) -> tuple[float | None, int]:
     one, other = (np.sign(keys[both][:, None] - keys[both][None, :]) for keys in (first, second))
     sizes = float((one * one).sum()) * float((other * other).sum())
     return (None if sizes == 0 else float((one * other).sum()) / sizes**0.5), n
+
+
+def _flipping(keys: Mapping[str, Floats]) -> NDArray[np.bool_]:
+    """Rows × rows: whether any two of these metrics rank the pair strictly the other way round."""
+    signs = np.array([np.sign(some[:, None] - some[None, :]) for some in keys.values()])
+    return np.asarray((signs < 0).any(axis=0) & (signs > 0).any(axis=0))
+
+
+def _confirm_flips(
+    tester: BoardTests, flipping: NDArray[np.bool_], pairs: Sequence[Pair], family: int
+) -> list[PairTest]:
+    """Exact tests of the pairs that flip. The others count as p = 1, which can only make the tests of these stricter."""
+    asked = [pair for pair in pairs if flipping[pair]]
+    tests = dict(zip(asked, tester.test(asked, family), strict=True))
+    return [tests.get(pair, PairTest(1.0, 1.0)) for pair in pairs]
 
 
 def _flips(names: Sequence[str], keys: dict[str, Floats], sets: dict[str, RankSets]) -> Any:

@@ -132,7 +132,22 @@ def test_identical_rows_share_everything() -> None:
     right = np.repeat(right_and_wrong([0.5], 60, 0), 3, axis=0)
     sets = rank_sets(board_of(right))
     assert [(row.rank, row.rank_low, row.rank_high, row.tie_group) for row in sets.rows] == [(1, 1, 3, 1)] * 3
-    assert [row.first_share for row in sets.rows] == [pytest.approx(1 / 3)] * 3
+    assert [row.podium_shares for row in sets.rows] == [pytest.approx([1 / 3] * 3)] * 3
+
+
+@given(st.integers(1, 6), st.integers(2, 40), st.integers(0, 10**6))
+def test_shares_of_the_podium_are_those_of_each_draw_sorted(rows: int, draws: int, seed: int) -> None:
+    drawn = np.random.default_rng(seed).integers(0, 4, (rows, draws)).astype(np.float64)
+    expected = np.zeros((rows, min(3, rows)))
+    for draw in drawn.T:
+        for row, value in enumerate(draw):
+            better, equal = int((draw > value).sum()), int((draw == value).sum())
+            for place in range(better, min(better + equal, expected.shape[1])):
+                expected[row, place] += 1 / equal / draws
+    sets = rank_sets(Board(drawn.mean(axis=1), drawn, np.full((rows, rows), 50), 5_000))
+    shares = [row.podium_shares for row in sets.rows]
+    assert np.array(shares) == pytest.approx(expected)
+    assert np.array(shares).sum(axis=0) == pytest.approx(1)
 
 
 def test_a_tie_group_ends_at_the_first_row_that_differs_from_its_leader() -> None:

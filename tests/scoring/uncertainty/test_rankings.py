@@ -60,6 +60,25 @@ def test_a_pair_that_two_metrics_rank_the_other_way_round_flips() -> None:
     assert got["flip_counts"]["recall_macro"]["accuracy"] == 1
 
 
+def test_flips_that_both_metrics_show_are_significant_and_come_first() -> None:
+    gold = ["a"] * 800 + ["b"] * 200
+    outputs = {
+        "rare": ["a"] * 600 + ["b"] * 400,  # finds every b, loses 200 of a
+        "common": ["a"] * 900 + ["b"] * 100,  # finds every a
+        "near": ["a"] * 899 + ["b"] * 101,
+        "bad": ["b"] * 800 + ["a"] * 200,
+    }
+    entries = [BoardCase(name, case("multiclass", ("a", "b"), gold, some)) for name, some in outputs.items()]
+    calls = [parse_metric(text, options={}, task="multiclass") for text in ("recall_macro", "accuracy")]
+    got = side_by_side(entries, [f"{row:04}" for row in range(1_000)], calls, draw_seed="0", split="all").to_dict()
+    both = [(flip["a"], flip["b"]) for flip in got["flips"] if flip["metrics"] == ["recall_macro", "accuracy"]]
+    assert both == [("rare", "common"), ("rare", "near")]
+    assert [flip["significant"] for flip in got["flips"]] == sorted(
+        (flip["significant"] for flip in got["flips"]), reverse=True
+    )
+    assert got["significant_flips"] == sum(flip["significant"] for flip in got["flips"]) >= 2
+
+
 def test_no_rows() -> None:
     got = side_by_side([], [], CALLS, draw_seed="0", split="all").to_dict()
     assert (got["rows"], got["reason"]) == ([], "No row is ranked.")
