@@ -43,6 +43,7 @@ _WAITING = "waiting "
 _PHASE = "phase "
 _SCORES = "scores "
 _ANALYSIS = "analysis "
+NO_TEAM = ""
 
 InvalidationCallback = Callable[[frozenset[str]], None]
 
@@ -83,6 +84,11 @@ class SettledTag(NamedTuple):
 def settled_tag(board_tag: str, team_id: str, submission_id: str) -> str:
     """The tag with which a worker reports that a submission has its final status, instead of `board_tag` alone."""
     return f"{board_tag}{_SETTLED}{team_id} {submission_id}"
+
+
+def intervals_tag(phase_id: str, submission_id: str) -> str:
+    """The tag of the intervals of one submission: boards show them a second later, to its team and organizers too."""
+    return settled_tag(analysis_tag(phase_id), NO_TEAM, submission_id)
 
 
 def parse_settled_tag(tag: str) -> SettledTag | None:

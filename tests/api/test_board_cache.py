@@ -5,7 +5,7 @@ import http.client
 import itertools
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from types import SimpleNamespace
@@ -27,7 +27,7 @@ from app.store.session import Database
 from app.store.tables import AnalysisTask, BoardChange, Phase
 from tests.api.conftest import GOLD
 from tests.api.in_process_app import ServedApp, app_settings, serve_app
-from tests.live_service import MAX_WAIT_SECONDS, Caller, eventually, open_challenge
+from tests.live_service import MAX_WAIT_SECONDS, Caller, eventually, open_challenge, wait_for_analyses
 from tests.prometheus_scrape import Scrape
 
 BOARD = "/challenges/digits/phases/main/leaderboard"
@@ -241,11 +241,23 @@ def test_the_address_counted_is_that_of_the_route(app: ServedApp) -> None:
     assert BOARD_ROUTE in app.app.openapi()["paths"]
 
 
-def test_many_readers_while_scores_arrive_cost_one_build_a_second(tmp_path: Any) -> None:
+def score_tag(phase: str, team: str, submission: str) -> str:
+    return board_invalidation.settled_tag(board_invalidation.phase_tag(phase), team, submission)
+
+
+def interval_tag(phase: str, _team: str, submission: str) -> str:
+    return board_invalidation.intervals_tag(phase, submission)
+
+
+@pytest.mark.parametrize(("tag", "reports"), [(score_tag, ["scores"]), (interval_tag, ["scores", "intervals"])])
+def test_many_readers_while_results_arrive_cost_one_build_a_second(
+    tmp_path: Any, tag: Callable[[str, str, str], str], reports: list[str]
+) -> None:
     """Each build takes one session; whoever looks meanwhile takes none."""
     with serve_app(app_settings(tmp_path / "data")) as app:
-        open_challenge(app.admin(), "digits", GOLD, phases=[{"name": "main", "reports": ["scores"]}])
+        open_challenge(app.admin(), "digits", GOLD, phases=[{"name": "main", "reports": reports}])
         sent = app.admin().submit("digits", LABELS, team="Blue").json()
+        wait_for_analyses(app.admin(), "digits")
         db, ended = app.app.state.service.db, threading.Event()
         with db.read() as session:
             phase_id = session.query(Phase).one().id
@@ -255,10 +267,7 @@ def test_many_readers_while_scores_arrive_cost_one_build_a_second(tmp_path: Any)
                 if ended.wait(0.01):
                     return
                 with db.write() as session:
-                    tag = board_invalidation.phase_tag(phase_id)
-                    board_invalidation.invalidate(
-                        session, board_invalidation.settled_tag(tag, sent["team"]["id"], f"s{number}")
-                    )
+                    board_invalidation.invalidate(session, tag(phase_id, sent["team"]["id"], f"s{number}"))
                     session.connection()
 
         reads: list[int] = []

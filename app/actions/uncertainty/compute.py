@@ -215,12 +215,14 @@ def settle(
         return True
     if analysis.kind == INTERVALS:
         board_analyses.add_intervals(session, analysis.columns, outcome.result)
+        tag = board_invalidation.intervals_tag(analysis.phase_id, analysis.columns["submission_id"])
     else:
         result = dict(outcome.result)
         rows = result.get("rows", []) if analysis.kind == SIGNIFICANCE else []
         values = {**analysis.columns, "rows": rows, "result": result, "computed_at": clock.now(session)}
         board_analyses.store_comparison(session, _board_key(task), values)
-    board_invalidation.invalidate(session, board_invalidation.analysis_tag(analysis.phase_id))
+        tag = board_invalidation.analysis_tag(analysis.phase_id)
+    board_invalidation.invalidate(session, tag)
     analysis_tasks.finish(session, task)
     return True
 
