@@ -51,6 +51,7 @@ def app_settings(data_dir: Path, **settings: Any) -> Settings:
         "metrics_access": "local",
         "database_wait": 60.0,  # a writer that another holds up on a busy machine
         "stall_seconds": 600.0,  # tests hold children up
+        "comparison_interval": 0.0,  # no test waits a minute until a board is compared again
     }
     return Settings(**defaults | {"data_dir": data_dir} | settings)
 

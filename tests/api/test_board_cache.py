@@ -27,7 +27,7 @@ from app.store.session import Database
 from app.store.tables import AnalysisTask, BoardChange, Phase
 from tests.api.conftest import GOLD
 from tests.api.in_process_app import ServedApp, app_settings, serve_app
-from tests.live_service import MAX_WAIT_SECONDS, Caller, eventually, open_challenge, wait_for_analyses
+from tests.live_service import MAX_WAIT_SECONDS, Caller, eventually, open_challenge
 from tests.prometheus_scrape import Scrape
 
 BOARD = "/challenges/digits/phases/main/leaderboard"
@@ -257,7 +257,7 @@ def test_many_readers_while_results_arrive_cost_one_build_a_second(
     with serve_app(app_settings(tmp_path / "data")) as app:
         open_challenge(app.admin(), "digits", GOLD, phases=[{"name": "main", "reports": reports}])
         sent = app.admin().submit("digits", LABELS, team="Blue").json()
-        wait_for_analyses(app.admin(), "digits")
+        eventually(lambda: is_analysed(app), "nothing else changes the boards any more")
         db, ended = app.app.state.service.db, threading.Event()
         with db.read() as session:
             phase_id = session.query(Phase).one().id
