@@ -13,7 +13,7 @@ from app.pipeline import SourceFile, load_gold, predicted_case
 from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.evaluate import evaluate
 from app.scoring.uncertainty.board import BoardCase, board_uncertainty
-from app.scoring.uncertainty.intervals import RESAMPLES, intervals
+from app.scoring.uncertainty.intervals import MAX_ROW_RESAMPLES, MIN_RESAMPLES, RESAMPLES, intervals
 from app.scoring.uncertainty.randomization import ROUNDS
 
 HERE = Path(__file__).resolve().parent
@@ -50,6 +50,8 @@ Each metric declares its method; `assay metrics KEY` and the page of the metric 
 - **AUC**, with at least 30 positive and 30 negative instances: DeLong, DeLong & Clarke-Pearson 1988 on the logit scale.
 - **All other metrics**: the bias-corrected percentile bootstrap (Efron 1981) with {RESAMPLES:,} resamples. The bias
   correction uses the share of resamples below the score, of equal ones half. No value is interpolated.
+  Beyond {MAX_ROW_RESAMPLES:,} resamples of single rows there are fewer resamples, at least {MIN_RESAMPLES}, and a note says so;
+  confusion counts are merged into a few rows first.
 - Resampling moves some scores: macro-F1 falls where a class is absent from a resample. If the mean of the resamples is
   off by more than a quarter of their standard deviation, the percentile interval is shifted by twice that; if it is off
   by more than the standard deviation, there is no interval, and the reply gives the reason.

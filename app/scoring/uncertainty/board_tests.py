@@ -22,7 +22,7 @@ ACCURACY_KEYS = frozenset({"accuracy", "error_rate"})
 MAX_ROUNDS = 1_000_000
 """Rounds of one pair."""
 MAX_ROW_ROUNDS = 10**10
-"""Rows of differing outputs × rounds of all pairs after the first 9,999 rounds: about a minute."""
+"""Rows of differing outputs × rounds of all pairs after the first 9,999 rounds: about 20 seconds of CPU."""
 MAX_FIRST_ROW_ROUNDS = 4 * 10**10
 """The same for the first rounds; where it is exceeded there are fewer, and few pairs can be shown to differ."""
 _FEWEST_ROUNDS = 199

@@ -25,6 +25,9 @@ from app.scoring.uncertainty.resampling import Content, Resampling, in_order_of
 from app.scoring.uncertainty.seeds import derive_seed, random_source
 
 RESAMPLES = 1_999
+MIN_RESAMPLES = 199
+MAX_ROW_RESAMPLES = 4 * 10**8
+"""Rows × resamples of one metric; beyond it there are fewer resamples. Rows are cells where the metric merges them."""
 RARE_INSTANCES = 5
 """A class with fewer gold instances is rare."""
 RARE_CLASSES_NOTE = (
@@ -91,8 +94,13 @@ def _interval(case: EvaluationInput, call: MetricCall, value: float | None, seed
             if resampling.unit == "group"
             else "One instance says nothing about others."
         )
-    draws = draw_values(resampling.case, [call], resampling.blocks(random_source(seed), resamples))
-    return percentile_interval(value, draws[call.text], call.metric.range)
+    count = min(resamples, max(MIN_RESAMPLES, MAX_ROW_RESAMPLES // max(1, resampling.case.gold.n)))
+    draws = draw_values(resampling.case, [call], resampling.blocks(random_source(seed), count))
+    interval = percentile_interval(value, draws[call.text], call.metric.range)
+    if count < resamples:
+        note = f"{count:,} resamples instead of {resamples:,}, to limit the computation."
+        interval = replace(interval, notes=(*interval.notes, note))
+    return interval
 
 
 def _null_reason(rows: EvaluationContext, call: MetricCall) -> str:

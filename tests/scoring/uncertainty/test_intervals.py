@@ -111,6 +111,16 @@ def test_every_metric_gives_an_interval_or_a_reason(task: TaskKind, data: st.Dat
             assert interval.low < interval.high or interval.notes, text
 
 
+def test_large_data_have_fewer_resamples_and_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    grouped = case("multiclass", CLASSES, list("abc") * 10, list("abb") * 10, groups=list("xyzuvw") * 5)
+    assert found(grouped)["mcc"].draws == 499
+    monkeypatch.setattr("app.scoring.uncertainty.intervals.MAX_ROW_RESAMPLES", 30 * 299)
+    got = found(grouped)["mcc"]
+    assert (got.draws, got.notes[-1]) == (299, "299 resamples instead of 499, to limit the computation.")
+    monkeypatch.setattr("app.scoring.uncertainty.intervals.MAX_ROW_RESAMPLES", 1)
+    assert found(grouped)["mcc"].draws == 199
+
+
 def test_weights_of_zero_and_one_leave_instances_out_of_an_exact_interval() -> None:
     gold, predicted, weights = ["a"] * 20, ["a"] * 15 + ["b"] * 5, [1] * 18 + [0] * 2
     interval = found(case("multiclass", ("a", "b"), gold, predicted, weights=weights), ["accuracy"])["accuracy"]
