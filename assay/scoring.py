@@ -52,8 +52,8 @@ def score(
     """Score predictions against gold; without `metrics`, by all that fit the data.
 
     Gold and predictions are lists, arrays, mappings from ids, or data frames (`assay.inputs.Table`). Further arguments
-    are gold metadata: `folds`, `groups`, `train_frequencies`, `class_weights`, `hierarchy`, `cost_matrix`. With `ci`
-    each score has a 95 % interval. Raises InvalidInput, and InvalidMetric for an unknown metric.
+    are gold metadata: `folds`, `groups`, `train_frequencies`, `class_weights`, `hierarchy`, `cost_matrix`,
+    `unknown_cells`. With `ci` each score has a 95 % interval. Raises InvalidInput.
     """
     settings = Settings(metrics, task, positive_label, classes, options or {}, void, metadata)
     (outcome,) = score_tables(gold, [predictions], settings)
