@@ -1,6 +1,6 @@
 """Rank sets of a board: the ranks that each row may have, tie groups, and how often each row would be first.
 
-With a probability of at least 95 %, no pair of rows whose true values are equal or in the other order is called
+With a probability of about 95 % or more, no pair of rows whose true values are equal or in the other order is called
 different, for rows that were fixed before the split was seen.
 """
 
@@ -25,7 +25,7 @@ from app.scoring.uncertainty.step_down import ALPHA_INVERSE, MIN_STANDARD_ERROR,
 
 Floats = NDArray[np.float64]
 MIN_DIFFERING = 6
-"""Rows that differ on fewer instances, or groups, are never different."""
+"""Rows that differ on fewer instances, or groups, are never called different."""
 _ROUNDING = 1e-12  # sums of the same classes in another order differ in the last digit
 _MOST_NULL_DRAWS = 10  # a row that is null in more than a tenth of the draws is not compared
 
@@ -141,7 +141,8 @@ def rank_sets(board: Board) -> RankSets:
     leaders = min(plan.leaders, len(order))
     allowed = board.differing[np.ix_(order[:leaders], order)] >= MIN_DIFFERING
     tested = _within_all_pairs(step_down(values[order], draws[order], allowed), draws.shape[1])
-    decision = _decide(board, order, tested)
+    without_spread = _without_spread(values[order], allowed, tested, draws.shape[1])
+    decision = _decide(board, order, tested, without_spread)
     notes = (
         *plan.notes,
         *_null_notes(has_value, steady, usable),
@@ -193,30 +194,45 @@ class _Decision:
     notes: tuple[str, ...] = ()
 
 
-def _decide(board: Board, order: NDArray[np.intp], tested: StepDown) -> _Decision:
-    """The pairs that the step-down test rejects and, in a small sample, an exact test confirms."""
-    leaders, later = np.nonzero(tested.rejected)
-    pairs = list(zip(order[leaders].tolist(), order[later].tolist(), strict=True))
+def _without_spread(values: Floats, allowed: NDArray[np.bool_], tested: StepDown, draws: int) -> NDArray[np.bool_]:
+    """The pairs with the same difference in every draw, such as all right and all wrong: these cannot be studentised."""
+    if draws + 1 < ALPHA_INVERSE:
+        return np.zeros_like(allowed)
+    differences = values[: len(allowed), None] - values[None, :]
+    scale = np.maximum(1.0, np.abs(values[: len(allowed), None]))
+    return np.triu(allowed, 1) & (tested.standard_errors <= MIN_STANDARD_ERROR) & (differences > _ROUNDING * scale)
+
+
+def _decide(board: Board, order: NDArray[np.intp], tested: StepDown, without_spread: NDArray[np.bool_]) -> _Decision:
+    """The pairs that the step-down test rejects and, in a small sample, an exact test confirms.
+
+    Pairs whose difference has no spread are left to the exact test in samples of any size.
+    """
     better = np.zeros((len(board.values),) * 2, dtype=bool)
     reason = why_exact(board.instances, board.groups, rare_classes=board.rare_classes) if len(order) > 1 else None
-    if reason is None or not pairs:
+    notes: tuple[str, ...] = () if reason is None else (reason,)
+    if reason is None:
+        leaders, later = np.nonzero(tested.rejected)
         better[order[leaders], order[later]] = True
-        return _Decision(better, reason is not None, notes=() if reason is None else (reason,))
+    leaders, later = np.nonzero(without_spread if reason is None else tested.rejected | without_spread)
+    pairs = list(zip(order[leaders].tolist(), order[later].tolist(), strict=True))
+    if not pairs:
+        return _Decision(better, reason is not None, notes=notes)
     if board.confirm is None:
-        return _Decision(better, exact=True, notes=(reason, "No exact test is available, so no pair is different."))
+        notes += (f"No exact test is available, so pairs that need one are not called different: {len(pairs):,}.",)
+        return _Decision(better, reason is not None, notes=notes)
     family = len(order) * (len(order) - 1) // 2
     tests = dict(zip(pairs, board.confirm(pairs, family), strict=True))
     confirmed, level = holm(tests, family)
     for pair in confirmed:
         better[pair] = True
     too_few = frozenset(out_of_reach(tests, confirmed, level))
-    notes: tuple[str, ...] = (reason,)
     if too_few:
         unit = "instances" if board.groups is None else "groups"
         notes += (
             f"Pairs that differ on too few {unit} to tell at the adjusted level of {level:.2g}: {len(too_few):,}.",
         )
-    return _Decision(better, exact=True, tests=tests, too_few=too_few, notes=notes)
+    return _Decision(better, reason is not None, tests=tests, too_few=too_few, notes=notes)
 
 
 def _ranked_rows(
@@ -301,10 +317,12 @@ def _size_notes(board: Board, order: NDArray[np.intp], tested: StepDown, draws: 
     notes = []
     if close and board.groups is None:
         notes.append(
-            f"Pairs that differ on fewer than {MIN_DIFFERING} instances, which are never different: {close:,}."
+            f"Pairs that differ on fewer than {MIN_DIFFERING} instances, which are never called different: {close:,}."
         )
     elif close:
-        notes.append(f"Pairs that differ in fewer than {MIN_DIFFERING} groups, which are never different: {close:,}.")
+        notes.append(
+            f"Pairs that differ in fewer than {MIN_DIFFERING} groups, which are never called different: {close:,}."
+        )
     if constant:
-        notes.append(f"Pairs with the same difference in every draw, which are never different: {constant:,}.")
+        notes.append(f"Pairs with the same difference in every draw, which an exact test alone decides: {constant:,}.")
     return notes

@@ -1,6 +1,7 @@
 """The report on a table: against plain computations, and independent of the order of rows and columns."""
 
 import math
+import sys
 from fractions import Fraction
 from random import Random
 from typing import Any
@@ -102,10 +103,29 @@ def test_a_group_that_holds_everything_gives_no_interval_and_no_order() -> None:
     assert report["conclusion"].endswith("these data (1 group) support no order.")
 
 
-def test_a_difference_without_spread_is_never_shown_and_the_report_says_so() -> None:
-    report = order_systems(table_of([[1] * 40, [0] * 40]))
-    assert [row["rank_high"] for row in report["rows"]] == [2, 2]
-    assert "Pairs with the same difference in every draw, which are never different: 1." in report["notes"]
+@pytest.mark.parametrize("instances", [8, 40, 2_500])
+def test_a_difference_without_spread_is_left_to_the_exact_test(instances: int) -> None:
+    report = order_systems(table_of([[0] * instances, [1] * instances]))
+    assert [(row["rank_low"], row["rank_high"]) for row in report["rows"]] == [(1, 1), (2, 2)]
+    assert report["pairs"][0]["p_value"] == max(2.0 ** (1 - instances), sys.float_info.min)
+    assert report["conclusion"] == "'s1' is shown to be better than 's0' at 5 %."
+    assert "Pairs with the same difference in every draw, which an exact test alone decides: 1." in report["notes"]
+
+
+def test_a_loss_that_is_larger_by_the_same_amount_everywhere_is_shown() -> None:
+    losses = np.random.default_rng(0).random(60).round(3)
+    report = order_systems(table_of([losses.tolist(), (losses + 0.5).tolist()]), lower_is_better=True)
+    assert report["conclusion"] == "'s0' is shown to be better than 's1' at 5 %."
+
+
+def test_too_few_instances_without_spread_show_nothing() -> None:
+    assert order_systems(table_of([[0] * 5, [1] * 5]))["conclusion"].endswith("support no order.")
+
+
+def test_a_table_with_more_systems_than_instances_may_be_transposed() -> None:
+    table = table_of(drawn([0.5] * 4, 3))
+    assert any("transpose it" in note for note in order_systems(table)["notes"])
+    assert not any("transpose it" in note for note in order_systems(table_of(drawn([0.5] * 4, 4)))["notes"])
 
 
 def test_groups_of_other_instances_are_reported() -> None:
@@ -143,7 +163,7 @@ def test_thousands_of_systems_are_ordered_in_part_and_the_report_says_so() -> No
         ),
         (
             np.array([[1] * 40, [1] * 39 + [0], [1] + [0] * 39]),
-            "2 of the 3 systems may be first, among them 's0'; of the 2 pairs of neighbours, those shown to differ at 5 % are 1.",
+            "2 of the 3 systems may be first, among them 's0'; 1 of the 2 pairs of neighbours is shown to differ at 5 %.",
         ),
     ],
 )  # fmt: skip
