@@ -23,12 +23,12 @@ th:nth-child(2),td:nth-child(2){text-align:left;white-space:normal;overflow-wrap
 """
 _READING = (
     (
-        "<b>Interval</b>: the values that other instances like these could have given, with 95 % confidence. It says nothing "
+        "<b>Interval</b>: where the value on all instances like these may lie, with 95 % confidence. It says nothing "
         "about training again, wrong labels, or the choice of the best of many systems."
     ),
     (
         "<b>Rank set</b>: one more than the number of systems that are significantly better, to the number of systems minus "
-        "those that are significantly worse. With at least 95 % confidence all rank sets hold together, for systems that "
+        "those that are significantly worse. With about 95 % confidence all rank sets hold together, for systems that "
         "were fixed before these instances were seen."
     ),
     (
