@@ -34,6 +34,13 @@ def test_systems_have_the_names_of_their_files_and_the_scores_of_the_scorer(fold
     assert report["rows"][0]["low"] == alone["intervals"]["f1_macro"]["low"]
 
 
+def test_only_the_endings_of_formats_leave_the_name_of_a_system(folder: Path) -> None:
+    for name, new in zip(FILES, ("v.1.5.columns.json.gz", "v.2.0.map.json.gz", "v.2.1.JSONL.gz"), strict=True):
+        (folder / name).rename(folder / new)
+    report = run_assay("order", folder, "--gold", GOLD, "--json").value()
+    assert [row["system"] for row in report["rows"]] == ["v.1.5", "v.2.1", "v.2.0"]
+
+
 def test_losses_are_turned_and_the_gold_in_the_folder_is_no_system(folder: Path) -> None:
     gold = folder / GOLD.name
     shutil.copy(GOLD, gold)

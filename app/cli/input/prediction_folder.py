@@ -1,5 +1,6 @@
 """A folder of prediction files, one a system, that are scored against one gold and put in order."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,10 @@ from app.cli.input.gold_and_predictions import (
     wants_scores,
 )
 from app.cli.terminal.output import CommandError, CommandOutput
+
+_ENDINGS = re.compile(
+    r"(\.(map|columns|long))?(\.(json|jsonl|ndjson|csv|tsv|npz|parquet|arrow))?(\.(gz|zst))?$", re.IGNORECASE
+)
 
 
 def order_folder(
@@ -67,7 +72,7 @@ def _prediction_files(folder: Path, gold: Path) -> dict[str, Path]:
     for path in sorted(folder.iterdir()):
         if not path.is_file() or path.name.startswith(".") or path.samefile(gold):
             continue
-        name = path.name.partition(".")[0]
+        name = _ENDINGS.sub("", path.name)
         if name in found:
             detail = f"{found[name].name} and {path.name} would both be the system '{name}'."
             raise CommandError("name_taken", detail, "Rename one of the files.")
