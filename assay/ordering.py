@@ -44,7 +44,7 @@ class Order:
     @property
     def conclusion(self) -> str:
         """What a reader may conclude, in a sentence."""
-        return str(self.report.get("conclusion") or self.report.get("reason"))
+        return str(self.report["conclusion"])
 
     def svg(self) -> str:
         """The chart of the rank sets."""
@@ -82,7 +82,10 @@ def order(
     for name, outcome in zip(systems, outcomes, strict=True):
         cases[name], ids = in_id_order(outcome)
     with refusals():
-        return Order(order_predictions(cases, ids, outcomes[0].calls[0], draw_seed=draw_seed))
+        report = order_predictions(cases, ids, outcomes[0].calls[0], draw_seed=draw_seed)
+    if "reason" in report:
+        raise InvalidInput(f"{report['reason']} Choose another metric, or check the predictions.")
+    return Order(report)
 
 
 def order_table(

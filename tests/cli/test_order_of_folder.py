@@ -76,3 +76,20 @@ def test_a_table_refuses_what_only_folders_use(tmp_path: Path) -> None:
     ran = run_assay("order", table, "--gold", GOLD)
     assert ran.status == 2
     assert "applies to a folder" in ran.err
+
+
+def test_a_system_without_a_value_is_in_every_output(tmp_path: Path) -> None:
+    systems = tmp_path / "systems"
+    systems.mkdir()
+    gold = write_file(tmp_path / "gold.csv", "id,label\na,x\nb,x\nc,x\n")
+    write_file(systems / "all_x.csv", "id,label\na,x\nb,x\nc,x\n")
+    write_file(systems / "one_y.csv", "id,label\na,x\nb,x\nc,y\n")
+    files = tmp_path / "order.html", tmp_path / "order.svg"
+    ran = run_assay(
+        *("order", systems, "--gold", gold, "--metric", "cohen_kappa", "--json", "--html", files[0], "--svg", files[1])
+    )
+    report = ran.value()
+    assert [(row["system"], row["value"]) for row in report["rows"]] == [("one_y", 0), ("all_x", None)]
+    assert report["conclusion"] == "Only 1 of the 2 systems has a value, so there is no order."
+    assert "all_x: The score is null." in files[0].read_text()
+    assert "all_x: no value" in files[1].read_text()

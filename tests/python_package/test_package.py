@@ -106,6 +106,10 @@ def test_an_order_draws_itself() -> None:
     assert "&lt;one&gt;" in order.html()
     with pytest.raises(ValueError, match="no systems"):
         assay.order(gold, {})
+    with pytest.raises(assay.InvalidInput, match=r"has no better direction.*Choose another metric"):
+        assay.order(gold, {"one": gold}, metric="confusion_matrix")
+    with pytest.raises(assay.InvalidInput, match="must map names"):
+        assay.order(gold, [gold])  # type: ignore[arg-type]
 
 
 def test_results_are_a_mapping_or_a_frame_of_columns() -> None:

@@ -45,6 +45,8 @@ def html_report(report: Mapping[str, Any], *, name: str) -> str:
     size = len(report["rows"])
     cut = f"<p>The chart shows the first {MAX_CHARTED} of {size:,} systems.</p>" if size > MAX_CHARTED else ""
     notes = "".join(f"<li>{escape(note)}</li>" for note in report["notes"])
+    reasons = {note: row["system"] for row in reversed(report["rows"]) for note in row["notes"]}
+    notes += "".join(f"<li>{escape(system)}: {escape(note)}</li>" for note, system in reversed(reasons.items()))
     reading = "".join(f"<li>{text}</li>" for text in _READING)
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -79,7 +81,7 @@ def _table(report: Mapping[str, Any]) -> Iterator[str]:
         cells = [
             rank_set_text(row),
             escape(row["system"]),
-            f"{row['value']:.6g}",
+            "" if row["value"] is None else f"{row['value']:.6g}",
             interval_text(row),
             "" if row["rank"] is None else f"{row['rank']}",
             "" if row["tie_group"] is None else f"{row['tie_group']}",

@@ -183,10 +183,11 @@ def _describe_row(system: str, value: float, sets: RankSets, row: int, interval:
 def _describe_pair(systems: Sequence[str], board: Board, sets: RankSets, upper: int, lower: int) -> dict[str, Any]:
     test = sets.tests.get((upper, lower))
     compared = bool(sets.compared[upper, lower])
+    difference = float(board.values[upper] - board.values[lower])
     return {
         "first": systems[upper],
         "second": systems[lower],
-        "difference": float(board.values[upper] - board.values[lower]),
+        "difference": None if np.isnan(difference) else difference,
         "differing": int(board.differing[upper, lower]) if compared else None,
         "different": bool(sets.better[upper, lower]) if compared else None,
         "p_value": None if test is None else test.p_value,
