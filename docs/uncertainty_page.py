@@ -95,6 +95,9 @@ _PAIRS = f"""\
 - **The smallest difference that this test set could have shown** with a probability of 80 %: a true difference of this
   size would be significant in 80 of 100 such test sets.
 
+The table has these in the columns `p`, `McNemar p`, `low 95 %` and `high 95 %`, and `smallest shown`. `differ on` counts the
+instances on which the outputs differ, and `rounds` the random exchanges (`all 8`: all 8 possible ones were tried).
+
 ## A whole board
 
 A board of 30 teams makes 435 comparisons: at 5 % each, some would be significant by chance alone. Assay compares all rows
@@ -134,6 +137,10 @@ system with its name and a value for each instance. The metric is the mean: accu
 intervals. A pair of the JSON report (`--json`) has a `p_value` only where an exact test was made: in small samples, for
 pairs that the bootstrap calls different. `--lower-is-better` is for losses, `--groups` draws groups whole, `--svg` and `--html` write a chart and a
 report. Empty cells are refused, with their places.
+
+`ranks` are the ranks that a system may have, from `rank_low` to `rank_high`, and `first` is the share of the bootstrap
+draws in which it has the best value. That share is not the probability that it is the best: the draws come from this one
+sample, and the best of these instances is favoured in them.
 
 ### How often a board of equal systems shows any difference
 
@@ -219,7 +226,8 @@ def _worked_example() -> Iterator[str]:
     yield "## A worked example\n"
     yield (
         f"The demonstration (`assay demo`) has five systems that read {board['n']} handwritten digits. Their macro-F1 with "
-        "the draw seed 0:\n"
+        "the draw seed 0. The board of the demonstration has a random seed, so its last digits differ, and a pair at the "
+        "border of 5 % may be decided otherwise:\n"
     )
     yield from table(
         ["system", "macro-F1", "95 % interval", "rank", "ranks that it may have", "tie group", "first in"],
