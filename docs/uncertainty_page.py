@@ -41,7 +41,6 @@ same way, with labels given in the same way. Of 100 such intervals, about 95 con
 
 - the score on another test set of the same size, which is a matter of luck too: where the interval is right, that score
   lies in it in about 83 of 100 cases;
-
 - training the system again with another seed or other data: it judges these predictions, not the method;
 - wrong or disputed gold labels: it takes the gold as true;
 - a choice among many files: the best of fifty entries is partly the luckiest, see [Selection](#selection).
@@ -133,10 +132,18 @@ release.
 ### Any table
 
 `assay order results.csv` does the same for a table of any origin: a header of any name and instance ids, and one row per
-system with its name and a value for each instance. The metric is the mean: accuracy for 0 and 1, which get exact binomial
-intervals. A pair of the JSON report (`--json`) has a `p_value` only where an exact test was made: in small samples, for
-pairs that the bootstrap calls different. `--lower-is-better` is for losses, `--groups` draws groups whole, `--svg` and `--html` write a chart and a
-report. Empty cells are refused, with their places.
+system with its name and a value for each instance:
+
+```text
+system,q1,q2,q3,q4
+mine,1,0,1,1
+theirs,0,0,1,1
+```
+
+The metric is the mean: accuracy for 0 and 1, which get exact binomial intervals. `--lower-is-better` is for losses,
+`--groups` draws groups whole, `--svg` and `--html` write a chart and a report. Empty cells are refused, with their places.
+A pair of the JSON report (`--json`) has a `p_value` only where an exact test was made: in small samples, for pairs that
+the bootstrap calls different.
 
 `ranks` are the ranks that a system may have, from `rank_low` to `rank_high`, and `first` is the share of the bootstrap
 draws in which it has the best value. That share is not the probability that it is the best: the draws come from this one
