@@ -173,7 +173,7 @@ def _metadata(given: Mapping[str, Any], gold: Table) -> dict[str, Any]:
             content = value
         kind = GOLD_METADATA_KINDS[name.replace("_", "-")]
         with refusals():
-            found[name] = kind.parse(json.loads(json.dumps(content, default=_plain)))
+            found[name] = kind.parse(json.loads(json.dumps(content, default=_json)))
     return found
 
 
@@ -192,7 +192,7 @@ def _written(tables: Sequence[Table], classes: Sequence[str] | None) -> Iterator
         files = []
         for at, table in enumerate(tables):
             path = Path(folder) / f"{at}.json"
-            path.write_text(json.dumps(_columns(table, classes), default=_plain), encoding="utf-8")
+            path.write_text(json.dumps(_columns(table, classes), default=_json), encoding="utf-8")
             files.append(SourceFile(path, FileKind("json")))
         yield files
 
@@ -262,3 +262,12 @@ def text_of(value: Any) -> str:
 def _plain(value: Any) -> Any:
     """A number of numpy as one of Python; everything else stays, and the reader checks it."""
     return value.item() if hasattr(value, "item") and not getattr(value, "ndim", 0) else value
+
+
+def _json(value: Any) -> Any:
+    """What JSON does not know: a number of numpy. A missing value or a date is no label, and no number."""
+    plain = _plain(value)
+    if plain is value:
+        detail = f"{type(value).__name__} is neither text nor a number: {str(value)[:40]}."
+        raise InvalidInput(f"{detail} Give labels as text, and fill missing values first.")
+    return plain

@@ -68,7 +68,7 @@ def order(
     classes: Sequence[Any] | None = None,
     options: Mapping[str, Any] | None = None,
     void: Sequence[Any] = (),
-    draw_seed: str = "0",
+    draw_seed: str | int = "0",
     **metadata: Any,
 ) -> Order:
     """Put systems in order by one metric; `systems` maps names to predictions. Raises InvalidInput."""
@@ -82,7 +82,7 @@ def order(
     for name, outcome in zip(systems, outcomes, strict=True):
         cases[name], ids = in_id_order(outcome)
     with refusals():
-        report = order_predictions(cases, ids, outcomes[0].calls[0], draw_seed=draw_seed)
+        report = order_predictions(cases, ids, outcomes[0].calls[0], draw_seed=str(draw_seed))
     if "reason" in report:
         raise InvalidInput(f"{report['reason']} Choose another metric, or check the predictions.")
     return Order(report)
@@ -93,7 +93,7 @@ def order_table(
     *,
     lower_is_better: bool = False,
     groups: Mapping[Any, Any] | Sequence[Any] | None = None,
-    draw_seed: str = "0",
+    draw_seed: str | int = "0",
 ) -> Order:
     """Put systems in order by a table of results: a mapping from systems to their values on each instance.
 
@@ -117,7 +117,7 @@ def order_table(
         if groups is not None:
             by_id = groups if isinstance(groups, Mapping) else by_position("groups", groups, [*map(text_of, ids)])
             known = {text_of(key): text_of(group) for key, group in by_id.items()}
-        return Order(order_systems(matrix, lower_is_better=lower_is_better, groups=known, draw_seed=draw_seed))
+        return Order(order_systems(matrix, lower_is_better=lower_is_better, groups=known, draw_seed=str(draw_seed)))
 
 
 def _by_system(results: Any) -> dict[Any, Any]:

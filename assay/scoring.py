@@ -46,7 +46,7 @@ def score(
     options: Mapping[str, Any] | None = None,
     void: Sequence[Any] = (),
     ci: bool = False,
-    draw_seed: str = "0",
+    draw_seed: str | int = "0",
     **metadata: Any,
 ) -> Scores:
     """Score predictions against gold; without `metrics`, by all that fit the data.
@@ -59,7 +59,7 @@ def score(
     (outcome,) = score_tables(gold, [predictions], settings)
     assert outcome.case is not None
     results = outcome.scores["all"]
-    found = outcome.intervals(outcome.calls, draw_seed)["all"] if ci else {}
+    found = outcome.intervals(outcome.calls, str(draw_seed))["all"] if ci else {}
     notes = [*outcome.notes]
     for call in outcome.calls:
         notes += [f"{call.requested}: {note}" for note in results[call.text].notes]

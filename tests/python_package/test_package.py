@@ -192,6 +192,21 @@ def test_settings_that_cannot_be_used_are_named(given: dict[str, Any], words: st
         assay.score(["a", "b"], ["a", "b"], **given)
 
 
+def test_a_missing_value_that_json_does_not_know_is_refused() -> None:
+    with pytest.raises(assay.InvalidInput, match="object is neither text nor a number"):
+        assay.score(["a", object()], ["a", "b"], metrics=["accuracy"])
+
+
+def test_a_seed_may_be_a_number_and_only_numbers_have_a_difference() -> None:
+    labels = ["a", "b"] * 9
+    found = [
+        assay.score(labels, labels[::-1], metrics=["f1_macro"], ci=True, draw_seed=seed).intervals for seed in (7, "7")
+    ]
+    assert found[0] == found[1]
+    with pytest.raises(assay.InvalidInput, match="'confusion_matrix' is not a single number"):
+        assay.compare(labels, labels, labels, metrics=["confusion_matrix"])
+
+
 def test_an_unknown_argument_is_not_ignored() -> None:
     with pytest.raises(TypeError, match="no argument 'grups'"):
         assay.score(["a", "b"], ["a", "b"], metrics=["accuracy"], grups=[1, 2])
