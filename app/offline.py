@@ -43,7 +43,7 @@ from app.scoring.uncertainty.paired import PairComparison, compare_systems
 from app.scoring.uncertainty.resampling import in_order_of
 
 BOTH_FILES = "gold and predictions"
-ALL_FILES = "the gold and both predictions"
+ALL_FILES = "the gold and all predictions"
 Choose = Callable[[TaskSpec, frozenset[str]], Sequence[MetricCall]]
 """Returns the metrics for a task and the needs that are met."""
 

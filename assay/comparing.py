@@ -5,7 +5,7 @@ from typing import Any
 
 from app.offline import compare_outcomes
 from app.scoring.uncertainty.paired import PairComparison as Comparison
-from assay.inputs import Settings, Table, score_tables
+from assay.inputs import InvalidInput, Settings, Table, refusals, score_tables
 
 __all__ = ["Comparison", "compare"]
 
@@ -21,7 +21,7 @@ def compare(
     classes: Sequence[Any] | None = None,
     options: Mapping[str, Any] | None = None,
     void: Sequence[Any] = (),
-    draw_seed: str = "0",
+    draw_seed: str | int = "0",
     rounds: int | None = None,
     **metadata: Any,
 ) -> dict[str, Comparison]:
@@ -32,5 +32,13 @@ def compare(
     settings = Settings(metrics, task, positive_label, classes, options or {}, void, metadata)
     outcomes = score_tables(gold, [a, b], settings)
     calls = outcomes[0].calls
-    found = compare_outcomes(outcomes, calls, draw_seed=draw_seed, rounds=rounds, progress=lambda _done, _total: None)
+    for call in calls:
+        if not call.metric.scalar:
+            raise InvalidInput(
+                f"'{call.requested}' is not a single number, so it has no difference. Choose another metric."
+            )
+    with refusals():
+        found = compare_outcomes(
+            outcomes, calls, draw_seed=str(draw_seed), rounds=rounds, progress=lambda _done, _total: None
+        )
     return {call.requested: found[call.text] for call in calls if call.text in found}

@@ -46,20 +46,20 @@ def score(
     options: Mapping[str, Any] | None = None,
     void: Sequence[Any] = (),
     ci: bool = False,
-    draw_seed: str = "0",
+    draw_seed: str | int = "0",
     **metadata: Any,
 ) -> Scores:
     """Score predictions against gold; without `metrics`, by all that fit the data.
 
     Gold and predictions are lists, arrays, mappings from ids, or data frames (`assay.inputs.Table`). Further arguments
-    are gold metadata: `folds`, `groups`, `train_frequencies`, `class_weights`, `hierarchy`, `cost_matrix`. With `ci`
-    each score has a 95 % interval. Raises InvalidInput, and InvalidMetric for an unknown metric.
+    are gold metadata: `folds`, `groups`, `train_frequencies`, `class_weights`, `hierarchy`, `cost_matrix`,
+    `unknown_cells`. With `ci` each score has a 95 % interval. Raises InvalidInput.
     """
     settings = Settings(metrics, task, positive_label, classes, options or {}, void, metadata)
     (outcome,) = score_tables(gold, [predictions], settings)
     assert outcome.case is not None
     results = outcome.scores["all"]
-    found = outcome.intervals(outcome.calls, draw_seed)["all"] if ci else {}
+    found = outcome.intervals(outcome.calls, str(draw_seed))["all"] if ci else {}
     notes = [*outcome.notes]
     for call in outcome.calls:
         notes += [f"{call.requested}: {note}" for note in results[call.text].notes]

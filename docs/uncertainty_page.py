@@ -7,6 +7,7 @@ from typing import Any
 
 from markdown_parts import table
 
+from app.analysis.order.html_report import first_share_text
 from app.formats.content.format_detection import detect_file_kind
 from app.formats.reading_rules import ReadingRules
 from app.pipeline import SourceFile, load_gold, predicted_case
@@ -30,14 +31,16 @@ SYSTEMS = {
 _MEANING = f"""\
 # How sure a score and an order are
 
-Two systems with 0.731 and 0.729 have different scores and the same claim to be better. This page says what Assay shows
-about that, how it is computed, and what it does not say.
+Two systems score 0.731 and 0.729 on a few thousand instances. Is the first one better, or luckier? This page says what
+Assay shows about that, how it is computed, and what it does not say.
 
 ## What an interval means
 
-The 95 % interval of a score says what the score might be **on other instances like these**: drawn in the same way, with
-labels given in the same way. It does not cover
+The 95 % interval of a score says where its **true value** may lie: the score on all instances like these, drawn in the
+same way, with labels given in the same way. Of 100 such intervals, about 95 contain their true value. It does not cover
 
+- the score on another test set of the same size, which is a matter of luck too: where the interval is right, that score
+  lies in it in about 83 of 100 cases;
 - training the system again with another seed or other data: it judges these predictions, not the method;
 - wrong or disputed gold labels: it takes the gold as true;
 - a choice among many files: the best of fifty entries is partly the luckiest, see [Selection](#selection).
@@ -70,7 +73,9 @@ the population.
 _AFTER_COVERAGE = """\
 A 95 % interval should contain the true value in 95 of 100 samples. Where many classes are rare, there is often no
 interval at all; `given` is the number of samples with one. The few that are given there are too narrow, as the note on
-rare classes says: macro-F1 over 20 Zipf classes with 100 instances is such a case. `make simulate` runs this again.
+rare classes says: macro-F1 over 20 Zipf classes with 100 instances is such a case. With 100 Zipf classes and 1,000
+instances the intervals of weighted F1 and MCC are too narrow as well. Each row of 100 samples is itself uncertain by
+about 4 points, each row of 400 by about 2. `make simulate` runs this again.
 
 """
 _PAIRS = f"""\
@@ -80,24 +85,32 @@ _PAIRS = f"""\
 
 - **p-value**: approximate randomization (Noreen 1989). The null hypothesis: on each instance it is pure chance which of
   the two outputs came from which system. The outputs are exchanged at random {ROUNDS:,} times; p = (r + 1) / (R + 1),
-  where r of R exchanges give a difference at least as large, in either direction. With few instances that differ, all
+  where r of R exchanges give a difference at least as large, in either direction. A small p says that chance alone
+  rarely gives such a difference; a large p does not say that the systems are equal. With few instances that differ, all
   exchanges are tried, and p is exact. Groups are exchanged whole. Metrics of rankings exchange ranks, so that p does not
   change if one system's scores are stretched.
 - **`mcnemar_p`**: for accuracy, the exact McNemar test of the instances that only one of the two has right. The
   χ² approximation with continuity correction is not offered: it gives 0.868 for 18 against 18, where the exact value
   is 1.
 - **Interval of the difference**: the paired bootstrap; both systems get the same resample.
-- **The smallest difference that this test set could have shown**, with a probability of 80 %.
+- **The smallest difference that this test set could have shown** with a probability of 80 %: a true difference of this
+  size would be significant in 80 of 100 such test sets.
+
+The table has these in the columns `p`, `McNemar p`, `low 95 %` and `high 95 %`, and `smallest shown`. `differ on` counts the
+instances on which the outputs differ, and `rounds` the random exchanges (`all 8`: all 8 possible ones were tried).
 
 ## A whole board
 
 A board of 30 teams makes 435 comparisons: at 5 % each, some would be significant by chance alone. Assay compares all rows
-together. With a probability of at least 95 %, no pair is called different whose true values are equal or in the other
-order.
+together. The promise: with a probability of 95 %, no pair is called different whose true values are equal or in the other
+order. The bootstrap keeps it approximately: [simulated boards](#how-often-a-board-of-equal-systems-shows-any-difference)
+err in 0 to 6 %. A pair that is not called different is not shown to be equal.
 
 - One paired bootstrap with 10,000 draws: all rows get the same instance weights.
 - Romano & Wolf's step-down method (2005) on studentised differences, over both directions of every pair (Mogstad et al.
-  2024). Rows that differ on fewer than 6 instances (or groups), or by less than rounding, are never called different.
+  2024). Rows that differ on fewer than 6 instances (or groups), or by less than rounding, are never called
+  different. Nor are rows with the same difference in every draw, such as all right and all wrong, which leave no spread to
+  studentise: compare two such rows by themselves.
 - `rank_low` is 1 + the number of rows that are significantly better, `rank_high` the number of rows minus those that are
   significantly worse.
 - `tie_group` is a reading aid: from its leader downwards until the first row that differs from the leader. Members may
@@ -121,9 +134,22 @@ release.
 ### Any table
 
 `assay order results.csv` does the same for a table of any origin: a header of any name and instance ids, and one row per
-system with its name and a value for each instance. The metric is the mean: accuracy for 0 and 1, which get exact binomial
-intervals. `--lower-is-better` is for losses, `--groups` draws groups whole, `--svg` and `--html` write a chart and a
-report. Empty cells are refused, with their places.
+system with its name and a value for each instance:
+
+```text
+system,q1,q2,q3,q4
+mine,1,0,1,1
+theirs,0,0,1,1
+```
+
+The metric is the mean: accuracy for 0 and 1, which get exact binomial intervals. `--lower-is-better` is for losses,
+`--groups` draws groups whole, `--svg` and `--html` write a chart and a report. Empty cells are refused, with their places.
+A pair of the JSON report (`--json`) has a `p_value` only where an exact test was made: in small samples, for pairs that
+the bootstrap calls different.
+
+`ranks` are the ranks that a system may have, from `rank_low` to `rank_high`, and `first` is the share of the bootstrap
+draws in which it has the best value. That share is not the probability that it is the best: the draws come from this one
+sample, and the best of these instances is favoured in them.
 
 ### How often a board of equal systems shows any difference
 
@@ -213,13 +239,18 @@ def _worked_example() -> Iterator[str]:
     yield "## A worked example\n"
     yield (
         f"The demonstration (`assay demo`) has five systems that read {board['n']} handwritten digits. Their macro-F1 with "
-        "the draw seed 0:\n"
+        "the draw seed 0. The board of the demonstration has a random seed, so its last digits differ, and a pair at the "
+        "border of 5 % may be decided otherwise:\n"
     )
     yield from table(
         ["system", "macro-F1", "95 % interval", "rank", "ranks that it may have", "tie group", "first in"],
         (_example_row(row, cases[row["key"]], gold.ids, call) for row in sorted(board["rows"], key=_rank)),
     )
     yield _example_sentence(board)
+    yield (
+        "The files are in `examples/digits`. With these five in a folder of their own, "
+        "`assay order FOLDER --gold examples/digits/gold.jsonl.gz` prints the same numbers.\n"
+    )
 
 
 def _rank(row: dict[str, Any]) -> int:
@@ -231,7 +262,7 @@ def _example_row(row: dict[str, Any], case: Any, ids: Any, call: Any) -> list[st
     interval = intervals(case, [call], {call.text: value}, ids, draw_seed="0", split="all")[call.text]
     ranks = f"{row['rank_low']} to {row['rank_high']}" if row["rank_low"] != row["rank_high"] else str(row["rank_low"])
     span = f"{interval.low:.4f} to {interval.high:.4f}"
-    share = f"{100 * row['first_share']:.1f} % of draws"
+    share = f"{first_share_text(row)} of draws"
     return [row["key"], f"{value:.4f}", span, str(row["rank"]), ranks, str(row["tie_group"]), share]
 
 
@@ -239,7 +270,7 @@ def _example_sentence(board: dict[str, Any]) -> str:
     pairs = [pair for pair in board["pairs"] if pair["different"] is False]
     listed = "; ".join(f"{pair['a']} and {pair['b']}" for pair in pairs) or "none"
     return (
-        f"Pairs that are not shown to differ at 5 %: {listed}. All other pairs differ. The split has fewer than 2,000 "
+        f"Pairs that are not shown to differ at 5 %: {listed}. All other pairs are shown to differ. The split has fewer than 2,000 "
         "instances, so each of these differences was confirmed by a randomization test.\n"
     )
 

@@ -48,7 +48,7 @@ _Confusion = Annotated[bool, typer.Option("--confusion", help="Show the confusio
 _All = Annotated[bool, typer.Option("--all", help="Show all metrics by family, not only the common ones.")]
 _Intervals = Annotated[
     bool,
-    typer.Option("--ci", help="Show a 95 % interval of each score: what it might be on other instances like these."),
+    typer.Option("--ci", help="Show a 95 % interval of each score: what it might be on all instances like these."),
 ]
 _Report = Annotated[
     Path | None,

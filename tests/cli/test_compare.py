@@ -99,7 +99,7 @@ def test_both_files_get_the_same_vocabulary(tmp_path: Path) -> None:
     report = run_assay(*command).value()
     assert report["classes"] == ["w", "x", "y", "z"]
     assert report["metrics"]["f1_macro"]["a"] == 0.25
-    assert report["notes"][1].endswith("the sorted labels of the gold and both predictions (4) are the vocabulary")
+    assert report["notes"][1].endswith("the sorted labels of the gold and all predictions (4) are the vocabulary")
     declared = write_file(tmp_path / "c.json", ["x", "y"])
     ran = run_assay(*command, "--classes", declared)
     assert (ran.status, ran.value()["total"]) == (1, {"unknown_label": 1})

@@ -34,6 +34,13 @@ def test_systems_have_the_names_of_their_files_and_the_scores_of_the_scorer(fold
     assert report["rows"][0]["low"] == alone["intervals"]["f1_macro"]["low"]
 
 
+def test_only_the_endings_of_formats_leave_the_name_of_a_system(folder: Path) -> None:
+    for name, new in zip(FILES, ("v.1.5.columns.json.gz", "v.2.0.map.json.gz", "v.2.1.JSONL.gz"), strict=True):
+        (folder / name).rename(folder / new)
+    report = run_assay("order", folder, "--gold", GOLD, "--json").value()
+    assert [row["system"] for row in report["rows"]] == ["v.1.5", "v.2.1", "v.2.0"]
+
+
 def test_losses_are_turned_and_the_gold_in_the_folder_is_no_system(folder: Path) -> None:
     gold = folder / GOLD.name
     shutil.copy(GOLD, gold)
@@ -106,3 +113,20 @@ def test_a_table_refuses_what_only_folders_use(tmp_path: Path) -> None:
     ran = run_assay("order", table, "--gold", GOLD)
     assert ran.status == 2
     assert "applies to a folder" in ran.err
+
+
+def test_a_system_without_a_value_is_in_every_output(tmp_path: Path) -> None:
+    systems = tmp_path / "systems"
+    systems.mkdir()
+    gold = write_file(tmp_path / "gold.csv", "id,label\na,x\nb,x\nc,x\n")
+    write_file(systems / "all_x.csv", "id,label\na,x\nb,x\nc,x\n")
+    write_file(systems / "one_y.csv", "id,label\na,x\nb,x\nc,y\n")
+    files = tmp_path / "order.html", tmp_path / "order.svg"
+    ran = run_assay(
+        *("order", systems, "--gold", gold, "--metric", "cohen_kappa", "--json", "--html", files[0], "--svg", files[1])
+    )
+    report = ran.value()
+    assert [(row["system"], row["value"]) for row in report["rows"]] == [("one_y", 0), ("all_x", None)]
+    assert report["conclusion"] == "Only 1 of the 2 systems has a value, so there is no order."
+    assert "all_x: The score is null." in files[0].read_text()
+    assert "all_x: no value" in files[1].read_text()

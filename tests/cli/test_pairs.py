@@ -112,6 +112,8 @@ def test_cells_of_several_labels_are_split_only_where_asked(tmp_path: Path) -> N
         (b"N,N\n,V\n", "empty_label", "line 2: the gold label is empty"),
         (b"N N\nV\xff V\n", "encoding", "line 2: byte 0xff is not valid UTF-8"),
         (b"gold,predicted\nN,V\n", "header_row", "line 1: 'gold' and 'predicted' look like the names of columns"),
+        (b"id,label\nt1,V\n", "header_row", "line 1: 'id' and 'label' look like the names of columns"),
+        (b"label prediction\nN V\n", "header_row", "'label' and 'prediction' look like the names of columns"),
     ],
 )
 def test_a_faulty_file_is_refused_with_the_line(content: bytes, code: str, says: str, tmp_path: Path) -> None:

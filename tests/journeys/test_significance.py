@@ -54,6 +54,16 @@ def test_rank_sets_and_intervals_follow_the_scores(people: People) -> None:
     assert [row["team"]["name"] for row in found["rows"]] == ["A", "B"]
     assert [(pair["a"], pair["b"]) for pair in found["pairs"]] == [(0, 1)]
     assert found["draw_seed"] == board["draw_seed"]
+    submit_for_teams(people.admin, slug, [("C", predictions_with_hits(3))])
+
+    def is_compared_again() -> bool:
+        found = significance_of(people.visitor, slug)
+        assert (found["conclusion"] is None) == (found["status"] != "current")
+        return len(found["rows"]) == 3
+
+    eventually(is_compared_again, "the three rows are compared")
+    found = significance_of(people.visitor, slug)
+    assert found["conclusion"] == "None of the 3 rows is shown to be better than another at 5 %."
 
 
 def test_rows_come_by_rank_whatever_was_sent_first(people: People) -> None:

@@ -230,7 +230,7 @@ def test_the_command_shows_how_sure_the_order_is(
         span = str(low) if low == high else f"{low} to {high}"
         (line,) = (each for each in shown.out.splitlines() if name in each.split())
         assert span in line
-    assert f"300 instances, 10000 draws, draw seed {board['draw_seed']}." in " ".join(shown.out.split())
+    assert f"300 instances, 10,000 draws, draw seed {board['draw_seed']}." in " ".join(shown.out.split())
     as_json = run_assay("leaderboard", slug, "--significance", "--json").value()
     assert as_json == significance_of(people.admin, slug)
     assert run_assay("leaderboard", slug, "--significance", "--csv").status == 2

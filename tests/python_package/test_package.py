@@ -107,6 +107,10 @@ def test_an_order_draws_itself() -> None:
     with pytest.raises(ValueError, match="no systems"):
         assay.order(gold, {})
     assert order.rankings is None
+    with pytest.raises(assay.InvalidInput, match=r"has no better direction.*Choose another metric"):
+        assay.order(gold, {"one": gold}, metric="confusion_matrix")
+    with pytest.raises(assay.InvalidInput, match="must map names"):
+        assay.order(gold, [gold])  # type: ignore[arg-type]
 
 
 def test_an_order_by_several_metrics_has_their_rankings() -> None:
@@ -117,3 +121,110 @@ def test_an_order_by_several_metrics_has_their_rankings() -> None:
     assert order.rankings is not None
     assert [row["ranks"]["accuracy"] for row in order.rankings["rows"]] == [2, 1]
     assert "Rankings by other metrics" in order.html()
+
+
+def test_results_are_a_mapping_or_a_frame_of_columns() -> None:
+    values = {"one": [1, 1, 0, 1], "two": [1, 0, 0, 1]}
+    expected = assay.order_table(values).rows
+    assert assay.order_table(pa.table(values)).rows == expected
+    by_id = {name: dict(zip("wxyz", row, strict=True)) for name, row in values.items()}
+    assert assay.order_table(pa.table({"id": list("wxyz"), **values})).rows == assay.order_table(by_id).rows
+    groups = ["g", "g", "h", "h"]
+    by_position = assay.order_table(by_id, groups=groups)
+    assert by_position.rows == assay.order_table(by_id, groups=dict(zip("wxyz", groups, strict=True))).rows
+    assert by_position.report["groups"] == 2
+    assert repr(by_position) == f"Order({by_position.conclusion})"
+
+
+@pytest.mark.parametrize(
+    ("results", "words"),
+    [
+        ({}, "no systems"),
+        (np.zeros((2, 3)), "no names of systems"),
+        ({"one": 0.5, "two": 0.6}, "'one' are float: '0.5'.*not their mean"),
+        ({"one": "101"}, "'one' are str"),
+        ({"one": [1, 0], "two": [1]}, "'two' has 1 value, the first system 2"),
+        ({"one": [1, 0], "two": [1, "x"]}, "system 'two', instance '1' is 'x'"),
+        ({"one": [1, 0], "two": [1, None]}, "empty cells.*system 'two', instance '1'"),
+        ({"one": {"p": 1}, "two": {"q": 1}}, "'two' has a value for instance 'q'"),
+        (pa.table({"id": ["p", "p"], "one": [1, 0]}), "ids are repeated"),
+    ],
+)
+def test_results_that_cannot_be_ordered_are_named(results: Any, words: str) -> None:
+    with pytest.raises(assay.InvalidInput, match=words):
+        assay.order_table(results)
+
+
+def test_groups_need_one_for_each_instance() -> None:
+    with pytest.raises(assay.InvalidInput, match="`groups` has 1 value for 2 instances"):
+        assay.order_table({"one": [1, 0]}, groups=["g"])
+    with pytest.raises(assay.InvalidInput, match="`groups` has 3 values for 2 instances"):
+        assay.score(["a", "b"], ["a", "b"], metrics=["accuracy"], groups=[1, 2, 3])
+
+
+@pytest.mark.parametrize("table", ["gold.csv", None, Path("gold.csv"), iter("ab")])
+def test_what_is_no_table_is_refused(table: Any) -> None:
+    with pytest.raises(assay.InvalidInput, match="Give a list"):
+        assay.score(["a", "b"], table, metrics=["accuracy"])
+
+
+class Series:
+    """What this package uses of a pandas series."""
+
+    def __init__(self, values: list[str], index: list[int]) -> None:
+        self.values, self.index = values, np.array(index)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def tolist(self) -> list[str]:
+        return self.values
+
+
+def test_a_series_in_another_order_is_not_matched_by_position() -> None:
+    shuffled = Series(["b", "a"], [1, 0])
+    with pytest.raises(assay.InvalidInput, match="same index in another order"):
+        assay.score(Series(["a", "b"], [0, 1]), shuffled, metrics=["accuracy"])
+    assert assay.score(["a", "b"], shuffled, metrics=["accuracy"])["accuracy"] == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"metrics": "acc"}, "There is no metric 'acc'"),
+        ({"options": {"zero": 1}}, "There is no option 'zero'"),
+        ({"class_weights": {"a": "x"}}, "class weights are not valid: /a"),
+        ({"cost_matrix": {"a": 1}}, "costs are not valid: /a"),
+        ({"groups": ["g", None]}, "groups are not valid: /1"),
+    ],
+)
+def test_settings_that_cannot_be_used_are_named(given: dict[str, Any], words: str) -> None:
+    with pytest.raises(assay.InvalidInput, match=words):
+        assay.score(["a", "b"], ["a", "b"], **given)
+
+
+def test_a_missing_value_that_json_does_not_know_is_refused() -> None:
+    with pytest.raises(assay.InvalidInput, match="object is neither text nor a number"):
+        assay.score(["a", object()], ["a", "b"], metrics=["accuracy"])
+
+
+def test_a_seed_may_be_a_number_and_only_numbers_have_a_difference() -> None:
+    labels = ["a", "b"] * 9
+    found = [
+        assay.score(labels, labels[::-1], metrics=["f1_macro"], ci=True, draw_seed=seed).intervals for seed in (7, "7")
+    ]
+    assert found[0] == found[1]
+    with pytest.raises(assay.InvalidInput, match="'confusion_matrix' is not a single number"):
+        assay.compare(labels, labels, labels, metrics=["confusion_matrix"])
+
+
+def test_an_unknown_argument_is_not_ignored() -> None:
+    with pytest.raises(TypeError, match="no argument 'grups'"):
+        assay.score(["a", "b"], ["a", "b"], metrics=["accuracy"], grups=[1, 2])
+
+
+def test_faults_have_their_place_and_number() -> None:
+    with pytest.raises(assay.InvalidInput, match=r"\(4 faults\).*at instance '0', instance '1', instance '2', …"):
+        assay.score([True] * 4, ["a"] * 4, metrics=["accuracy"])
+    with pytest.raises(assay.InvalidInput, match="0 random rounds"):
+        assay.compare(["a"], ["a"], ["b"], metrics=["accuracy"], rounds=0)

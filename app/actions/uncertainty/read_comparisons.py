@@ -52,11 +52,12 @@ def read_significance(
     )
     call = board.recipe.call(ranked_by)
     assert call is not None
+    is_current = head["status"] == "current"  # else the rank sets are those of former rows
     reply = {
         **head,
         "metric": ranked_by,
         "direction": call.metric.direction,
-        "conclusion": wording.conclude(result.get("rows", []), result.get("reason")),
+        "conclusion": wording.conclude(result.get("rows", []), result.get("reason")) if is_current else None,
         "selection": choice,
         "rests_on": {
             "level": wording.LEVEL,

@@ -10,7 +10,7 @@ METHOD = (
 )
 NULL_HYPOTHESIS = (
     "Of two rows, the one is not better than the other on instances like these. A row may be called different only if "
-    "this is rejected; the chance of any false call on a board is at most 5 %."
+    "this is rejected; the chance of any false call on a board is held at 5 %, approximately where the bootstrap decides."
 )
 NOT_CHOSEN = "This split chose none of the rows, so the claim of 5 % holds."
 ONE_ENTRY = "Every team sent one entry, so nothing was chosen among several and the claim of 5 % holds."
@@ -52,7 +52,8 @@ def conclude(rows: Sequence[Mapping[str, Any]], reason: str | None) -> str | Non
     if may_lead == len(known):
         return f"None of the {len(known)} rows is shown to be better than another at 5 %."
     if may_lead == 1:
-        return f"The first row is shown to be better than each of the other {len(known) - 1} rows at 5 %."
+        others = "the other row" if len(known) == 2 else f"each of the other {len(known) - 1} rows"
+        return f"The first row is shown to be better than {others} at 5 %."
     return (
         f"Any of {may_lead} of the {len(known)} rows may be the best: no row is shown to be better than these at 5 %."
     )

@@ -13,6 +13,9 @@ def conclude(rows: Sequence[Mapping[str, Any]], sets: RankSets, order: Sequence[
     size = len(rows)
     if size == 1:
         return "There is one system, so there is no order."
+    valued = sum(row["value"] is not None for row in rows)
+    if valued < 2:
+        return f"Only {valued} of the {size:,} systems has a value, so there is no order."
     leader = rows[0]["system"]
     if not sets.better.any():
         data = pluralize(board.instances, "instance") if board.groups is None else pluralize(board.groups, "group")
@@ -36,9 +39,11 @@ def _conclude_many(rows: Sequence[Mapping[str, Any]], leader: str, neighbours: i
     if neighbours == size - 1:
         return f"{lead}; all {size - 1:,} pairs of neighbours are shown to differ, so the whole order is."
     if not is_whole:
-        return (
-            f"{lead}; of the pairs of neighbours that were compared, those shown to differ at 5 % are {neighbours:,}."
-        )
+        return f"{lead}; {neighbours:,} of the pairs of neighbours that were compared {_are(neighbours)} shown to differ at 5 %."
     if not neighbours:
         return f"{lead}; no pair of neighbours is shown to differ at 5 %."
-    return f"{lead}; of the {size - 1:,} pairs of neighbours, those shown to differ at 5 % are {neighbours:,}."
+    return f"{lead}; {neighbours:,} of the {size - 1:,} pairs of neighbours {_are(neighbours)} shown to differ at 5 %."
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"

@@ -25,12 +25,12 @@ table:not(.plain) :is(th,td):nth-child(2){text-align:left;white-space:normal;ove
 """
 _READING = (
     (
-        "<b>Interval</b>: the values that other instances like these could have given, with 95 % confidence. It says nothing "
+        "<b>Interval</b>: where the value on all instances like these may lie, with 95 % confidence. It says nothing "
         "about training again, wrong labels, or the choice of the best of many systems."
     ),
     (
         "<b>Rank set</b>: one more than the number of systems that are significantly better, to the number of systems minus "
-        "those that are significantly worse. With at least 95 % confidence all rank sets hold together, for systems that "
+        "those that are significantly worse. With about 95 % confidence all rank sets hold together, for systems that "
         "were fixed before these instances were seen."
     ),
     (
@@ -47,6 +47,8 @@ def html_report(report: Mapping[str, Any], *, name: str) -> str:
     size = len(report["rows"])
     cut = f"<p>The chart shows the first {MAX_CHARTED} of {size:,} systems.</p>" if size > MAX_CHARTED else ""
     notes = "".join(f"<li>{escape(note)}</li>" for note in report["notes"])
+    reasons = {note: row["system"] for row in reversed(report["rows"]) for note in row["notes"]}
+    notes += "".join(f"<li>{escape(system)}: {escape(note)}</li>" for note, system in reversed(reasons.items()))
     reading = "".join(f"<li>{text}</li>" for text in _READING)
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -82,7 +84,7 @@ def _table(report: Mapping[str, Any]) -> Iterator[str]:
         cells = [
             rank_set_text(row),
             escape(row["system"]),
-            f"{row['value']:.6g}",
+            "" if row["value"] is None else f"{row['value']:.6g}",
             interval_text(row),
             "" if row["rank"] is None else f"{row['rank']}",
             "" if row["tie_group"] is None else f"{row['tie_group']}",

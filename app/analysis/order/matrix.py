@@ -67,7 +67,13 @@ def _refuse_repeated(noun: str, names: Sequence[str]) -> None:
     if repeated:
         shown = ", ".join(f"'{name}'" for name in repeated[:_LISTED])
         remedy = f"Give each {noun} a name of its own, or leave out the repetition."
+        if all(_is_number(name) for name in names):
+            remedy += f" If the header is missing, add it. {_SHAPE}"
         raise InvalidContent(f"The table has a repeated {noun}: {shown}.", remedy=remedy)
+
+
+def _is_number(text: str) -> bool:
+    return not math.isnan(_parse_cell(text))
 
 
 def _parse_cells(systems: Sequence[str], ids: Sequence[str], rows: Sequence[Sequence[str]]) -> NDArray[np.float64]:

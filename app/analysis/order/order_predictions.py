@@ -13,6 +13,11 @@ from app.scoring.uncertainty.intervals import intervals
 from app.scoring.uncertainty.rankings import side_by_side
 
 
+def gives_order(call: MetricCall) -> bool:
+    """Whether systems can be ordered by a metric: a number of which higher or lower values are better."""
+    return call.metric.scalar and call.metric.direction != "none"
+
+
 def order_predictions(
     cases: Mapping[str, EvaluationInput],
     ids: Sequence[str],

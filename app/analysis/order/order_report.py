@@ -51,6 +51,11 @@ def order_systems(
     ids, systems = [matrix.ids[at] for at in columns], [matrix.systems[at] for at in rows]
     units = instances = _Units(values, np.ones(len(ids)), None)
     notes: list[str] = []
+    if len(systems) > len(ids) > 1:
+        notes.append(
+            f"There are more systems ({len(systems):,}) than instances ({len(ids):,}). If the table has one row per instance, "
+            "transpose it: each row must be a system."
+        )
     if groups is not None:
         units = _grouped(values, ids, groups)
         unused = len(groups.keys() - set(ids))
@@ -72,7 +77,7 @@ def order_systems(
         by_instances = sets_by(instances)[1]
         extra = {"mean_rank_set": sets.mean_width, "mean_rank_set_of_instances": by_instances.mean_width}
         notes.append(widening_note(sets, by_instances))
-    head = {"metric": "accuracy" if right is not None else "mean", "direction": board.direction}
+    head = {"metric": "accuracy" if right is not None else "mean", "direction": board.direction, "draw_seed": draw_seed}
     return head | describe_order(systems, board, sets, intervals, [*plan.notes, *notes]) | extra
 
 
@@ -179,10 +184,11 @@ def _describe_row(system: str, value: float, sets: RankSets, row: int, interval:
 def _describe_pair(systems: Sequence[str], board: Board, sets: RankSets, upper: int, lower: int) -> dict[str, Any]:
     test = sets.tests.get((upper, lower))
     compared = bool(sets.compared[upper, lower])
+    difference = float(board.values[upper] - board.values[lower])
     return {
         "first": systems[upper],
         "second": systems[lower],
-        "difference": float(board.values[upper] - board.values[lower]),
+        "difference": None if np.isnan(difference) else difference,
         "differing": int(board.differing[upper, lower]) if compared else None,
         "different": bool(sets.better[upper, lower]) if compared else None,
         "p_value": None if test is None else test.p_value,

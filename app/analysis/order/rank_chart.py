@@ -101,7 +101,8 @@ def _row(row: Mapping[str, Any], y: float, left: float, values: _ValueAxis, rank
     yield _text(left - 10, y + 4, _short(row["system"]), anchor="end")
     if row["low"] is not None and row["high"] is not None:
         yield _line("whisker", values.x(row["low"]), values.x(row["high"]), y, 2)
-    yield f'<circle class="mark" cx="{values.x(row["value"]):.1f}" cy="{y:.1f}" r="3.5"/>'
+    if row["value"] is not None:
+        yield f'<circle class="mark" cx="{values.x(row["value"]):.1f}" cy="{y:.1f}" r="3.5"/>'
     if row["rank_low"] is not None:
         yield _line("rank-set", ranks.x(row["rank_low"]), ranks.x(row["rank_high"]), y, 6)
     if row["rank"] is not None:
@@ -109,6 +110,8 @@ def _row(row: Mapping[str, Any], y: float, left: float, values: _ValueAxis, rank
 
 
 def _sentence(row: Mapping[str, Any]) -> str:
+    if row["value"] is None:
+        return f"{row['system']}: no value"
     name, value = row["system"], f"{row['value']:.6g}"
     interval = "no interval" if row["low"] is None else f"interval {row['low']:.6g} to {row['high']:.6g}"
     if row["rank_low"] is None:

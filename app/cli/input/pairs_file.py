@@ -28,8 +28,8 @@ _SEPARATED_BY = {
 _NUMBER = r"[-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?"
 _DISTRIBUTION = re.compile(rf"[ \t]+\{{[^{{}}]*\}}(?:[ \t]+{_NUMBER})*$")
 _DISTANCE = re.compile(rf"(?<=[^ \t,])(?:[ \t]+{_NUMBER})+$")
-_GOLD_HEADERS = {"gold", "gold_label", "true", "actual", "reference", "target", "y_true"}
-_PREDICTED_HEADERS = {"predicted", "predicted_label", "prediction", "predictions", "pred", "system", "y_pred"}
+_GOLD_HEADERS = {"id", "label", "gold", "gold_label", "true", "actual", "reference", "target", "y_true"}
+_PREDICTED_HEADERS = {"label", "predicted", "predicted_label", "prediction", "predictions", "pred", "system", "y_pred"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ def _require_pairs(path: Path, lines: Sequence[int], cells: Sequence[Sequence[st
                 "empty_label", f"{path}, line {line}: the {side} label is empty.", "Write a label there."
             )
     gold, predicted = (cell.lower() for cell in cells[0][-2:])
-    if gold in _GOLD_HEADERS and predicted in _PREDICTED_HEADERS:
+    if gold in _GOLD_HEADERS and predicted in _PREDICTED_HEADERS and gold != predicted:
         detail = f"{path}, line {lines[0]}: '{cells[0][-2]}' and '{cells[0][-1]}' look like the names of columns."
         raise CommandError("header_row", detail, "Remove this line: a file of pairs has no header.")
 

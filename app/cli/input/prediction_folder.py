@@ -1,5 +1,6 @@
 """A folder of prediction files, one a system, that are scored against one gold and put in order."""
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,10 @@ from app.cli.input.gold_and_predictions import (
 )
 from app.cli.terminal.output import CommandError, CommandOutput
 
+_ENDINGS = re.compile(
+    r"(\.(map|columns|long))?(\.(json|jsonl|ndjson|csv|tsv|npz|parquet|arrow))?(\.(gz|zst))?$", re.IGNORECASE
+)
+
 
 def order_folder(
     out: CommandOutput,
@@ -27,7 +32,7 @@ def order_folder(
     draw_seed: str,
 ) -> dict[str, Any]:
     """The report on the systems of a folder; a file with problems ends the command."""
-    from app.analysis.order.order_predictions import order_predictions
+    from app.analysis.order.order_predictions import gives_order, order_predictions
     from app.offline import in_id_order, score_systems_offline
 
     if gold is None:
@@ -51,7 +56,7 @@ def order_folder(
         cases[name], ids = in_id_order(outcome)
     calls = outcomes[0].calls
     for call in calls:
-        if not call.metric.scalar or call.metric.direction == "none":
+        if not gives_order(call):
             detail = f"'{call.requested}' gives no order: neither a higher nor a lower value is better."
             raise CommandError("no_order", detail, "Choose another metric.")
     with out.spinner("Drawing …"):
@@ -68,7 +73,7 @@ def _prediction_files(folder: Path, gold: Path) -> dict[str, Path]:
     for path in sorted(folder.iterdir()):
         if not path.is_file() or path.name.startswith(".") or path.samefile(gold):
             continue
-        name = path.name.partition(".")[0]
+        name = _ENDINGS.sub("", path.name)
         if name in found:
             detail = f"{found[name].name} and {path.name} would both be the system '{name}'."
             raise CommandError("name_taken", detail, "Rename one of the files.")

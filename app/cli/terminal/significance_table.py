@@ -20,7 +20,7 @@ def show_significance(console: "Console", found: Json) -> None:
         Column("ranks", [_span(row.get("rank_low"), row.get("rank_high")) for row in rows]),
         Column("team", [row["team"]["name"] for row in rows], wrap=True),
         Column("value", [row.get("value") for row in rows], format_numbers, right=True),
-        Column("interval", [_interval(row) for row in rows]),
+        Column("95 % interval", [_interval(row) for row in rows]),
         Column("rank", [row.get("rank") for row in rows], format_numbers, right=True),
         Column("tie group", [row.get("tie_group") for row in rows], format_numbers, right=True, drop_priority=1),
         Column("entries", [row["entries"] for row in rows], format_numbers, right=True, drop_priority=2),
@@ -40,8 +40,9 @@ def show_significance(console: "Console", found: Json) -> None:
 
 def _basis(rests_on: Json, seed: str) -> str:
     if rests_on["groups"] is None:
-        return f"{rests_on['n']} instances, {rests_on['draws']} draws, draw seed {seed}."
-    return f"{rests_on['n']} instances in {rests_on['groups']} groups, {rests_on['draws']} draws, draw seed {seed}."
+        return f"{rests_on['n']:,} instances, {rests_on['draws']:,} draws, draw seed {seed}."
+    groups = f"{rests_on['groups']:,} groups"
+    return f"{rests_on['n']:,} instances in {groups}, {rests_on['draws']:,} draws, draw seed {seed}."
 
 
 def _span(low: int | None, high: int | None) -> str:

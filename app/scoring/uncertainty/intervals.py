@@ -1,4 +1,4 @@
-"""95 % intervals of scores: what they would be on other instances like these.
+"""95 % intervals of scores: what they would be on all instances like these.
 
 Each metric declares its method (app.scoring.declaration.interval_method). A share of instances has the exact binomial
 interval, an AUC that of DeLong on the logit scale, both only without weights and groups; everything else has a

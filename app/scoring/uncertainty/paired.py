@@ -262,7 +262,7 @@ def _smallest_difference(pair: Pair, test: RandomizationTest) -> tuple[float | N
     if attainable > ALPHA:
         if not test.exact:
             return None, [
-                f"{test.rounds} rounds give no p-value below {attainable:.3g}, so no difference could be significant."
+                f"With {pluralize(test.rounds, 'round')}, p is at least {attainable:.3g}, so no difference could be significant."
             ]
         kind = ("group", "groups") if pair.first.groups is not None else ("instance", "instances")
         on = pluralize(pair.units, *kind)

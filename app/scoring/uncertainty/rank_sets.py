@@ -1,6 +1,6 @@
 """Rank sets of a board: the ranks that each row may have, tie groups, and how often each row would be first.
 
-With a probability of at least 95 %, no pair of rows whose true values are equal or in the other order is called
+With a probability of about 95 % or more, no pair of rows whose true values are equal or in the other order is called
 different, for rows that were fixed before the split was seen.
 """
 
@@ -25,7 +25,7 @@ from app.scoring.uncertainty.step_down import ALPHA_INVERSE, MIN_STANDARD_ERROR,
 
 Floats = NDArray[np.float64]
 MIN_DIFFERING = 6
-"""Rows that differ on fewer instances, or groups, are never different."""
+"""Rows that differ on fewer instances, or groups, are never called different."""
 _ROUNDING = 1e-12  # sums of the same classes in another order differ in the last digit
 PODIUM = 3
 """Shares of draws are given for so many first places."""
@@ -209,7 +209,9 @@ def _decide(board: Board, order: NDArray[np.intp], tested: StepDown) -> _Decisio
         better[order[leaders], order[later]] = True
         return _Decision(better, reason is not None, notes=() if reason is None else (reason,))
     if board.confirm is None:
-        return _Decision(better, exact=True, notes=(reason, "No exact test is available, so no pair is different."))
+        return _Decision(
+            better, exact=True, notes=(reason, "No exact test is available, so no pair is called different.")
+        )
     family = len(order) * (len(order) - 1) // 2
     tests = dict(zip(pairs, board.confirm(pairs, family), strict=True))
     confirmed, level = holm(tests, family)
@@ -320,10 +322,15 @@ def _size_notes(board: Board, order: NDArray[np.intp], tested: StepDown, draws: 
     notes = []
     if close and board.groups is None:
         notes.append(
-            f"Pairs that differ on fewer than {MIN_DIFFERING} instances, which are never different: {close:,}."
+            f"Pairs that differ on fewer than {MIN_DIFFERING} instances, which are never called different: {close:,}."
         )
     elif close:
-        notes.append(f"Pairs that differ in fewer than {MIN_DIFFERING} groups, which are never different: {close:,}.")
+        notes.append(
+            f"Pairs that differ in fewer than {MIN_DIFFERING} groups, which are never called different: {close:,}."
+        )
     if constant:
-        notes.append(f"Pairs with the same difference in every draw, which are never different: {constant:,}.")
+        notes.append(
+            f"Pairs with the same difference in every draw, which are never called different: {constant:,}. Resampling "
+            "says nothing about them; compare two such systems by themselves."
+        )
     return notes

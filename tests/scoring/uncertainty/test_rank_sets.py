@@ -91,7 +91,7 @@ def test_groups_and_rare_classes_need_exact_tests_too() -> None:
 def test_without_an_exact_test_no_pair_of_a_small_sample_is_different() -> None:
     sets = rank_sets(replace(board_of(right_and_wrong(SPREAD, 150, 2)), confirm=None))
     assert not sets.better.any()
-    assert "No exact test is available, so no pair is different." in sets.notes
+    assert any("No exact test is available" in note for note in sets.notes)
 
 
 def test_pairs_whose_units_cannot_reach_the_level_are_too_few_to_tell() -> None:
@@ -125,7 +125,7 @@ def test_near_copies_do_not_take_the_power_of_others() -> None:
     taken_away = rank_sets(everything).critical_value
     assert taken_away is not None
     assert taken_away > sets.critical_value + 0.5
-    assert "Pairs that differ on fewer than 6 instances, which are never different: 820." in sets.notes
+    assert "Pairs that differ on fewer than 6 instances, which are never called different: 820." in sets.notes
 
 
 def test_identical_rows_share_everything() -> None:
