@@ -54,7 +54,7 @@ predict, once the phase is open; organizers for the ids of the public split.
 - **The number of metrics**, and the reports per class, of the confusion matrix and of the curves, where the phase shows
   them. The curves alone reveal all labels with distinct scores.
 - **Intervals, p-values and rank sets**, where the phase shows them. Both ends of an interval, the numbers of a pair of
-  rows (difference, its interval, p-value) and the share of draws in which a row is first count with the digits that are
+  rows (difference, its interval, p-value) and the shares of draws in which a row is first, second and third count with the digits that are
   shown, rank sets and tie groups with log2 of the number of rows, and the notes beside them with {notes} bits. One
   submission shows the numbers of its row and of its pairs with all other rows, and may move every rank set. On a
   hidden board nothing is compared for participants; on one that is shown after the close it counts once. Draw seeds are

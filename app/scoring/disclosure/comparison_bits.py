@@ -16,7 +16,7 @@ UNCERTAINTY_REPORTS = ("intervals", *COMPARISONS)
 
 NOTE_BITS = 16.0
 """What the notes beside one interval or row may reveal: flags, and the number of draws that are left out."""
-NUMBERS_OF_ROW = 3  # both ends of the interval, and the share of draws in which the row is first
+NUMBERS_OF_ROW = 5  # both ends of the interval, and the shares of draws in which the row is first, second and third
 RANKS_OF_ROW = 3  # both ends of the rank set, and the tie group
 NUMBERS_OF_PAIR = 4  # the difference, both ends of its interval, and the p-value
 AVERAGING_CHOICES = 6
