@@ -55,22 +55,29 @@ class Shares:
 
 
 def interval_bar(value: float, low: float, high: float, *, least: float, most: float) -> Markup:
-    """A value with its interval on a scale from `least` to `most`, for a cell whose text says the same."""
+    """A value with its interval on a scale from `least` to `most`, for a cell whose text says the same.
+
+    A value outside the scale is an arrowhead at its end.
+    """
     room = (most - least) or 1.0
 
     def across(number: float) -> float:
-        return 4 + (BAR_WIDTH - 8) * min(1.0, max(0.0, (number - least) / room))
+        return 6 + (BAR_WIDTH - 12) * min(1.0, max(0.0, (number - least) / room))
 
     middle = BAR_HEIGHT / 2
     line = {"x1": 0, "x2": BAR_WIDTH, "y1": middle, "y2": middle}
     start, end = across(low), across(high)
     span = {"x1": start, "x2": max(end, start + 1), "y1": middle, "y2": middle}
     size: svg.Attributes = {"width": BAR_WIDTH, "height": BAR_HEIGHT, "viewBox": f"0 0 {BAR_WIDTH} {BAR_HEIGHT}"}
-    parts = [
-        svg.element("line", {"class": "grid", **line}),
-        svg.element("line", {"class": "range", "stroke-width": 5, **span}),
-        svg.element("circle", {"class": "point", "cx": across(value), "cy": middle, "r": 3}),
-    ]
+    parts = [svg.element("line", {"class": "grid", **line})]
+    if high > least and low < most:
+        parts.append(svg.element("line", {"class": "range", "stroke-width": 6, **span}))
+    if least <= value <= most:
+        parts.append(svg.element("circle", {"class": "point", "cx": across(value), "cy": middle, "r": 3.5}))
+    else:
+        tip, back = (0, 7) if value < least else (BAR_WIDTH, BAR_WIDTH - 7)
+        points = f"{tip},{middle:g} {back},{middle - 4:g} {back},{middle + 4:g}"
+        parts.append(svg.element("polygon", {"class": "point", "points": points}))
     head: svg.Attributes = {"class": "interval", "aria-hidden": "true", **size}
     return Markup(svg.element("svg", head, "".join(parts)))  # noqa: S704 (numbers only)
 

@@ -105,6 +105,11 @@ class BoardTable:
         return any(cell.interval or cell.lacks_interval for row in self.rows for cell in row.cells)
 
     @property
+    def has_bars(self) -> bool:
+        """Whether intervals are drawn."""
+        return any(cell.bar for row in self.rows for cell in row.cells)
+
+    @property
     def lacks_intervals(self) -> bool:
         """Whether a value has no interval although the phase shows them."""
         return any(cell.lacks_interval for row in self.rows for cell in row.cells)
@@ -136,7 +141,11 @@ def make_table(
         places = searched.places(asked)
         rows, found = searched.rows(places[start : start + PAGE_ROWS]), len(places)
     columns = [
-        metric_cells([row["scores"].get(metric["key"], {}) for row in rows], is_drawn=metric["key"] == board["primary"])
+        metric_cells(
+            [row["scores"].get(metric["key"], {}) for row in rows],
+            is_drawn=metric["key"] == board["primary"],
+            competes=[row["rank"] is not None for row in rows],
+        )
         for metric in board["metrics"]
     ]
     shown = [
