@@ -158,7 +158,7 @@ def make_table(
     end = start + PAGE_ROWS
     return BoardTable(
         board,
-        _columns(board, slug, asked),
+        _columns(board, slug, asked, has_ranges=any(row.ranks for row in shown)),
         shown,
         found,
         start,
@@ -207,12 +207,12 @@ def require_shown(first: CachedReply, asked: BoardQuery) -> None:
     require_column(board, asked.sort)
 
 
-def _columns(board: Board, slug: str, asked: BoardQuery) -> list[Column]:
+def _columns(board: Board, slug: str, asked: BoardQuery, *, has_ranges: bool) -> list[Column]:
     uses = Counter(metric["name"] for metric in board["metrics"])
     metrics = [
         (metric["key"], metric["name"] if uses[metric["name"]] == 1 else metric["key"]) for metric in board["metrics"]
     ]
-    fixed = [("rank", "Rank"), ("team", "Team and method")]
+    fixed = [("rank", "May have ranks" if has_ranges else "Rank"), ("team", "Team and method")]
     sorted_by = asked.sort or "rank"
     columns = []
     for key, label in [*fixed, *metrics, ("entries", "Attempts"), ("submitted", "Sent")]:
