@@ -14,6 +14,7 @@ from app.drawing.uncertainty import (
     rank_ranges,
     relation_map,
 )
+from app.web.board_cells import value_texts
 from app.web.order_words import (
     conclusion,
     decimals_for,
@@ -202,6 +203,7 @@ def _order_rows(
         row["row"]: (row["low"], row["high"]) for row in rows if row.get("low") is not None
     }
     decimals = decimals_for(high - low for low, high in (own or ends).values())
+    values = value_texts(rows)
     shown = []
     for at, row in enumerate(rows):
         relations = [*table[at][:at], *table[at][at + 1 :]]
@@ -211,7 +213,7 @@ def _order_rows(
                 rank_range(row),
                 str(row["rank"]),
                 team_name(row),
-                "" if row["value"] is None else f"{row['value']:.6g}",
+                values[at].text,
                 "" if low is None or high is None else interval_text(low, high, decimals),
                 "" if row["tie_group"] is None else str(row["tie_group"]),
                 share_text(row.get("first_share")),
