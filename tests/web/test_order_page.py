@@ -142,3 +142,20 @@ def test_values_stand_above_what_explains_them(compared: tuple[str, str], reader
     for words in ("Below a value stands its 95 % interval", "versions: gold", "as of"):
         assert words not in above
         assert words in below
+
+
+def test_an_interval_that_is_not_between_0_and_1_has_text_and_no_bar(
+    app: ServedApp, new_reader: Callable[[], Reader]
+) -> None:
+    recipe = {"primary": "mcc", "metrics": ["mcc"]}
+    admin = app.admin()
+    slug = new_challenge(admin, "signed", recipe=recipe)
+    swapped = {row["id"]: "dog" if row["label"] == "cat" else "cat" for row in GOLD}
+    path = f"/submissions/{admin.submit(slug, swapped, team='Blue').json()['id']}"
+    owner = new_reader()
+    organizer(app, owner, slug=slug)
+    eventually(lambda: "95 % interval" in owner.get(path).text, "the score has its interval")
+    cell = owner.get(path).text.partition("95 % interval")[2].partition("</td>")[0]
+    assert " to " in cell
+    assert "None" not in cell
+    assert "<svg" not in cell
