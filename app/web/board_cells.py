@@ -1,6 +1,6 @@
 """The values of a board as a page shows them: aligned, with their intervals as text and as a small bar."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import quantiles
 from typing import Any, NamedTuple
 
@@ -67,7 +67,7 @@ def _lacks_interval(score: dict[str, Any]) -> bool:
     return score.get("value") is not None and "low" in score
 
 
-def value_texts(scores: Sequence[dict[str, Any]]) -> list[Cell]:
+def value_texts(scores: Sequence[Mapping[str, Any]]) -> list[Cell]:
     """The values of a column. Where all are between 0.0001 and 1, they get equally many decimals, so that they align."""
     values = [score.get("value") for score in scores]
     texts = ["" if value is None else f"{value:.{SHOWN_DIGITS}g}" for value in values]

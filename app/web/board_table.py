@@ -1,7 +1,7 @@
 """The rows of a leaderboard as a page shows them, made from the board that the API sends to the same reader."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -140,14 +140,7 @@ def make_table(
     else:
         places = searched.places(asked)
         rows, found = searched.rows(places[start : start + PAGE_ROWS]), len(places)
-    columns = [
-        metric_cells(
-            [row["scores"].get(metric["key"], {}) for row in rows],
-            is_drawn=metric["key"] == board["primary"],
-            competes=[row["rank"] is not None for row in rows],
-        )
-        for metric in board["metrics"]
-    ]
+    columns = _columns_of_cells(board, rows)
     shown = [
         _row(row, tuple(column[place] for column in columns), may_read=may_read, own_team=own_team)
         for place, row in enumerate(rows)
@@ -171,6 +164,18 @@ def make_table(
         conclusion(rows) if len(rows) == board["total"] and board["significance"]["status"] == "current" else None,
         selects_on_split(board) and any(row.entries > 1 for row in shown),
     )
+
+
+def _columns_of_cells(board: Board, rows: Sequence[dict[str, Any]]) -> list[list[Cell]]:
+    competes = [row["rank"] is not None for row in rows]
+    return [
+        metric_cells(
+            [row["scores"].get(metric["key"], {}) for row in rows],
+            is_drawn=metric["key"] == board["primary"],
+            competes=competes,
+        )
+        for metric in board["metrics"]
+    ]
 
 
 def selects_on_split(board: Board) -> bool:
