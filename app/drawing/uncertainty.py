@@ -8,6 +8,7 @@ Classes that a stylesheet may colour: `band`, `range`, `point`, `limit`, `shade`
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Literal
 
 from markupsafe import Markup
@@ -19,9 +20,13 @@ Relation = Literal["better", "worse", "open", "unknown"]
 SIGNS: dict[Relation, str] = {"better": "+", "worse": "\N{MINUS SIGN}", "open": "·", "unknown": "?"}
 _FILLS: dict[Relation, float] = {"better": 0.9, "worse": 0.2, "open": 0.0, "unknown": 0.0}
 BAR_WIDTH, BAR_HEIGHT = 96, 14
-_STEP, _PLOT = 24, 300
+_STEP = 24
+_PLOT = 200  # with short names, so wide a drawing needs no scrolling on a phone
+_MAX_PLOT, _RANK = 480, 6  # a rank has this width at least, until the drawing is as wide as that
 _SIDE = 26
-_COLUMN, _DOT = 138, 10
+_COLUMN, _DOT = 104, 10
+_LINE_LETTERS, _LINE, _MAX_LINES = 13, 15, 3  # of the name of a metric above its column
+_SHARES = 160
 _SHARE_FILLS = (0.9, 0.45, 0.2)
 
 
@@ -54,23 +59,30 @@ class Shares:
     text: str
 
 
-def interval_bar(value: float, low: float, high: float, *, least: float, most: float) -> Markup:
-    """A value with its interval on a scale from `least` to `most`, for a cell whose text says the same."""
+def interval_bar(value: float, low: float, high: float, *, least: float, most: float, width: int = BAR_WIDTH) -> Markup:
+    """A value with its interval on a scale from `least` to `most`, for a cell whose text says the same.
+
+    A value outside the scale is an arrowhead at its end.
+    """
     room = (most - least) or 1.0
 
     def across(number: float) -> float:
-        return 4 + (BAR_WIDTH - 8) * min(1.0, max(0.0, (number - least) / room))
+        return 6 + (width - 12) * min(1.0, max(0.0, (number - least) / room))
 
     middle = BAR_HEIGHT / 2
-    line = {"x1": 0, "x2": BAR_WIDTH, "y1": middle, "y2": middle}
+    line = {"x1": 0, "x2": width, "y1": middle, "y2": middle}
     start, end = across(low), across(high)
     span = {"x1": start, "x2": max(end, start + 1), "y1": middle, "y2": middle}
-    size: svg.Attributes = {"width": BAR_WIDTH, "height": BAR_HEIGHT, "viewBox": f"0 0 {BAR_WIDTH} {BAR_HEIGHT}"}
-    parts = [
-        svg.element("line", {"class": "grid", **line}),
-        svg.element("line", {"class": "range", "stroke-width": 5, **span}),
-        svg.element("circle", {"class": "point", "cx": across(value), "cy": middle, "r": 3}),
-    ]
+    size: svg.Attributes = {"width": width, "height": BAR_HEIGHT, "viewBox": f"0 0 {width} {BAR_HEIGHT}"}
+    parts = [svg.element("line", {"class": "grid", **line})]
+    if high > least and low < most:
+        parts.append(svg.element("line", {"class": "range", "stroke-width": 6, **span}))
+    if least <= value <= most:
+        parts.append(svg.element("circle", {"class": "point", "cx": across(value), "cy": middle, "r": 3}))
+    else:
+        tip, back = (0, 7) if value < least else (width, width - 7)
+        points = f"{tip},{middle:g} {back},{middle - 4:g} {back},{middle + 4:g}"
+        parts.append(svg.element("polygon", {"class": "point", "points": points}))
     head: svg.Attributes = {"class": "interval", "aria-hidden": "true", **size}
     return Markup(svg.element("svg", head, "".join(parts)))  # noqa: S704 (numbers only)
 
@@ -78,12 +90,12 @@ def interval_bar(value: float, low: float, high: float, *, least: float, most: f
 def rank_ranges(rows: Sequence[RankRange], total: int, *, title: str, description: str) -> Markup:
     """For each row a dot at its rank and a line over the ranks that it may have, of `total` ranks."""
     left, top = svg.label_room([row.name for row in rows]) + 6, 34
-    bottom = top + len(rows) * _STEP
+    bottom, plot = top + len(rows) * _STEP, min(_MAX_PLOT, max(_PLOT, _RANK * total))
 
     def across(rank: float) -> float:
-        return left + 12 + (_PLOT - 24) * (rank - 1) / max(1, total - 1)
+        return left + 12 + (plot - 24) * (rank - 1) / max(1, total - 1)
 
-    parts = [*_bands(rows, left + _PLOT, top), svg.label(left + 4, 12, "Rank", css="axis")]
+    parts = [*_bands(rows, left + plot, top), svg.label(left + 4, 12, "Rank", css="axis")]
     for rank in rank_ticks(total):
         x = across(rank)
         parts.append(svg.element("line", {"class": "grid", "x1": x, "x2": x, "y1": top - 4, "y2": bottom}))
@@ -97,7 +109,7 @@ def rank_ranges(rows: Sequence[RankRange], total: int, *, title: str, descriptio
             marks += svg.element("line", stroke | ends | {"y1": y, "y2": y})
         marks += svg.element("circle", {"class": "point", "cx": across(row.rank), "cy": y, "r": 4})
         parts.append(svg.element("g", {}, svg.tooltip(row.text) + marks))
-    return svg.drawing(left + _PLOT + 6, bottom + 6, title, description, parts, shrinks=False)
+    return svg.drawing(left + plot + 6, bottom + 6, title, description, parts, shrinks=False)
 
 
 def _bands(rows: Sequence[RankRange], width: float, top: float) -> Iterator[str]:
@@ -111,7 +123,7 @@ def _bands(rows: Sequence[RankRange], width: float, top: float) -> Iterator[str]
 def rank_ticks(total: int) -> list[int]:
     """The ranks that an axis names: the first, the last, and about eight between them."""
     step = _round_step(total / 8)
-    between = [rank for rank in range(step, total, step) if rank > 1 and total - rank >= step / 2]
+    between = [rank for rank in range(step, total, step) if rank > 1 and total - rank >= 0.7 * step]
     return sorted({1, *between, max(1, total)})
 
 
@@ -170,8 +182,9 @@ _RELATION_WORDS: dict[Relation, str] = {
 
 def slopes(metrics: Sequence[str], rows: Sequence[Slope], *, title: str, description: str) -> Markup:
     """The ranks of rows from metric to metric; a line joins those of one row, and each dot has its rank."""
-    left = svg.label_room([row.name for row in rows]) + 10
-    top = 40
+    heads = [_lines(name) for name in metrics]
+    left = max(svg.label_room([row.name for row in rows]) + 10, _COLUMN / 2 - _DOT)
+    top = 6 + _LINE * max((len(lines) for lines in heads), default=1)
     columns = [_places(rows, at) for at in range(len(metrics))]
     right = left + (len(metrics) - 1) * _COLUMN + 2 * _DOT
 
@@ -181,7 +194,11 @@ def slopes(metrics: Sequence[str], rows: Sequence[Slope], *, title: str, descrip
     def down(place: int) -> float:
         return top + (place + 0.5) * _STEP
 
-    parts = [svg.label(across(at), 14, name, css="axis", anchor="middle") for at, name in enumerate(_short(metrics))]
+    parts = [
+        svg.label(across(at), top - 6 - _LINE * (len(lines) - 1 - number), line, css="axis", anchor="middle")
+        for at, lines in enumerate(heads)
+        for number, line in enumerate(lines)
+    ]
     for number, row in enumerate(rows):
         places = [column.get(number) for column in columns]
         css = "slope moves" if len({rank for rank in row.ranks if rank is not None}) > 1 else "slope"
@@ -201,8 +218,10 @@ def slopes(metrics: Sequence[str], rows: Sequence[Slope], *, title: str, descrip
     return svg.drawing(width, top + len(rows) * _STEP + 8, title, description, parts, shrinks=False)
 
 
-def _short(names: Sequence[str]) -> list[str]:
-    return [svg.shortened(name) for name in names]
+def _lines(name: str) -> list[str]:
+    """The name of a metric in lines that are no wider than its column; what has no place is cut."""
+    lines = wrap(name, _LINE_LETTERS, max_lines=_MAX_LINES, placeholder="…")
+    return lines or [name]
 
 
 def _places(rows: Sequence[Slope], column: int) -> dict[int, int]:
@@ -219,26 +238,30 @@ def _slope_text(row: Slope, metrics: Sequence[str]) -> str:
 
 
 def podium(rows: Sequence[Shares], places: Sequence[str], *, title: str, description: str) -> Markup:
-    """For each row a bar of the shares of draws in which it has each of these places."""
-    left, top = svg.label_room([row.name for row in rows]) + 6, 30
+    """For each row a bar of the shares of draws in which it has each of these places; the whole line is all draws.
+
+    One place needs no key.
+    """
+    left, top = svg.label_room([row.name for row in rows]) + 6, 30 if len(places) > 1 else 2
     parts = []
     x = left
-    for name, fill in zip(places, _SHARE_FILLS, strict=False):
+    for name, fill in zip(places if len(places) > 1 else (), _SHARE_FILLS, strict=False):
         parts.append(_share(x, 4, 14, 14, fill))
         parts.append(svg.label(x + 20, 16, name))
         x += 20 + len(name) * svg.LETTER_WIDTH + 16
     for number, row in enumerate(rows):
         y, start = top + number * _STEP, left
-        marks = svg.label(left - 6, y + 16, row.name, anchor="end")
+        track = {"x1": left, "x2": left + _SHARES, "y1": y + _STEP / 2, "y2": y + _STEP / 2}
+        marks = svg.label(left - 6, y + 16, row.name, anchor="end") + svg.element("line", {"class": "grid", **track})
         for share, fill in zip(row.shares, _SHARE_FILLS, strict=False):
-            width = _PLOT * min(1.0, max(0.0, share))
+            width = _SHARES * min(1.0, max(0.0, share))
             marks += _share(start, y + 5, width, _STEP - 8, fill)
             start += width
-        marks += svg.label(start + 6, y + 16, row.text)
+        marks += svg.label(left + _SHARES + 6, y + 16, row.text)
         parts.append(svg.element("g", {}, svg.tooltip(f"{row.name}: {row.text}") + marks))
     room = max((len(row.text) for row in rows), default=0) * svg.LETTER_WIDTH + 12
     return svg.drawing(
-        max(left + _PLOT + room, x), top + max(1, len(rows)) * _STEP + 4, title, description, parts, shrinks=False
+        max(left + _SHARES + room, x), top + max(1, len(rows)) * _STEP + 4, title, description, parts, shrinks=False
     )
 
 

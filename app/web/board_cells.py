@@ -1,6 +1,7 @@
 """The values of a board as a page shows them: aligned, with their intervals as text and as a small bar."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from statistics import quantiles
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
@@ -9,6 +10,7 @@ from app.drawing.uncertainty import interval_bar
 from app.web.formatting import DASH
 from app.web.order_words import decimals_for, interval_text
 
+FENCE = 1.5  # of the distance between the quartiles, as in box plots
 SHOWN_DIGITS = 6  # significant ones; the other forms of the board have all
 
 
@@ -27,15 +29,15 @@ class Cell(NamedTuple):
         return self.text != DASH
 
 
-def metric_cells(scores: Sequence[dict[str, Any]], *, is_drawn: bool) -> list[Cell]:
-    """The cells of a column; `is_drawn`: whether intervals are drawn as bars too, on one scale."""
+def metric_cells(scores: Sequence[dict[str, Any]], *, is_drawn: bool, competes: Sequence[bool]) -> list[Cell]:
+    """The cells of a column; `is_drawn`: whether intervals are drawn as bars too, on one scale, that of the rows that compete."""
     cells = value_texts(scores)
     ends = [(score["low"], score["high"]) for score in scores if score.get("low") is not None]
     if not ends:
         return [cell._replace(lacks_interval=_lacks_interval(score)) for cell, score in zip(cells, scores, strict=True)]
     decimals = decimals_for(high - low for low, high in ends)
-    values = [score["value"] for score in scores if score.get("value") is not None]
-    least, most = min(*values, *(low for low, _ in ends)), max(*values, *(high for _, high in ends))
+    ranked = [score for score, is_ranked in zip(scores, competes, strict=True) if is_ranked]
+    least, most = _scale([(score["low"], score["high"]) for score in ranked if score.get("low") is not None] or ends)
     shown = []
     for cell, score in zip(cells, scores, strict=True):
         value, low, high = score.get("value"), score.get("low"), score.get("high")
@@ -47,12 +49,25 @@ def metric_cells(scores: Sequence[dict[str, Any]], *, is_drawn: bool) -> list[Ce
     return shown
 
 
+def _scale(ends: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """The scale of the bars: all intervals but outlying ones, so that one bad system does not make all bars dots."""
+    lows, highs = [low for low, _ in ends], [high for _, high in ends]
+    if len(ends) < 4:  # too few for quartiles to say what is far off
+        return min(lows), max(highs)
+    lower, _, upper = quantiles(lows, method="inclusive")
+    least = lower - FENCE * (upper - lower)
+    lower, _, upper = quantiles(highs, method="inclusive")
+    most = upper + FENCE * (upper - lower)
+    inside = [(low, high) for low, high in ends if low >= least and high <= most] or ends
+    return min(low for low, _ in inside), max(high for _, high in inside)
+
+
 def _lacks_interval(score: dict[str, Any]) -> bool:
     """Whether the phase shows intervals, but this value has none: not yet, or none that could be trusted."""
     return score.get("value") is not None and "low" in score
 
 
-def value_texts(scores: Sequence[dict[str, Any]]) -> list[Cell]:
+def value_texts(scores: Sequence[Mapping[str, Any]]) -> list[Cell]:
     """The values of a column. Where all are between 0.0001 and 1, they get equally many decimals, so that they align."""
     values = [score.get("value") for score in scores]
     texts = ["" if value is None else f"{value:.{SHOWN_DIGITS}g}" for value in values]

@@ -1,7 +1,7 @@
 """The rows of a leaderboard as a page shows them, made from the board that the API sends to the same reader."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -105,6 +105,11 @@ class BoardTable:
         return any(cell.interval or cell.lacks_interval for row in self.rows for cell in row.cells)
 
     @property
+    def has_bars(self) -> bool:
+        """Whether intervals are drawn."""
+        return any(cell.bar for row in self.rows for cell in row.cells)
+
+    @property
     def lacks_intervals(self) -> bool:
         """Whether a value has no interval although the phase shows them."""
         return any(cell.lacks_interval for row in self.rows for cell in row.cells)
@@ -135,10 +140,7 @@ def make_table(
     else:
         places = searched.places(asked)
         rows, found = searched.rows(places[start : start + PAGE_ROWS]), len(places)
-    columns = [
-        metric_cells([row["scores"].get(metric["key"], {}) for row in rows], is_drawn=metric["key"] == board["primary"])
-        for metric in board["metrics"]
-    ]
+    columns = _columns_of_cells(board, rows)
     shown = [
         _row(row, tuple(column[place] for column in columns), may_read=may_read, own_team=own_team)
         for place, row in enumerate(rows)
@@ -149,7 +151,7 @@ def make_table(
     end = start + PAGE_ROWS
     return BoardTable(
         board,
-        _columns(board, slug, asked),
+        _columns(board, slug, asked, has_ranges=any(row.ranks for row in shown)),
         shown,
         found,
         start,
@@ -162,6 +164,18 @@ def make_table(
         conclusion(rows) if len(rows) == board["total"] and board["significance"]["status"] == "current" else None,
         selects_on_split(board) and any(row.entries > 1 for row in shown),
     )
+
+
+def _columns_of_cells(board: Board, rows: Sequence[dict[str, Any]]) -> list[list[Cell]]:
+    competes = [row["rank"] is not None for row in rows]
+    return [
+        metric_cells(
+            [row["scores"].get(metric["key"], {}) for row in rows],
+            is_drawn=metric["key"] == board["primary"],
+            competes=competes,
+        )
+        for metric in board["metrics"]
+    ]
 
 
 def selects_on_split(board: Board) -> bool:
@@ -198,12 +212,12 @@ def require_shown(first: CachedReply, asked: BoardQuery) -> None:
     require_column(board, asked.sort)
 
 
-def _columns(board: Board, slug: str, asked: BoardQuery) -> list[Column]:
+def _columns(board: Board, slug: str, asked: BoardQuery, *, has_ranges: bool) -> list[Column]:
     uses = Counter(metric["name"] for metric in board["metrics"])
     metrics = [
         (metric["key"], metric["name"] if uses[metric["name"]] == 1 else metric["key"]) for metric in board["metrics"]
     ]
-    fixed = [("rank", "Rank"), ("team", "Team and method")]
+    fixed = [("rank", "May have ranks" if has_ranges else "Rank"), ("team", "Team and method")]
     sorted_by = asked.sort or "rank"
     columns = []
     for key, label in [*fixed, *metrics, ("entries", "Attempts"), ("submitted", "Sent")]:

@@ -14,6 +14,7 @@ from app.drawing.uncertainty import (
     rank_ranges,
     relation_map,
 )
+from app.web.board_cells import value_texts
 from app.web.order_words import (
     conclusion,
     decimals_for,
@@ -191,16 +192,13 @@ def _draw_podium(ranked: Sequence[Payload]) -> Drawing | None:
     if not drawn:
         return None
     places = PLACES[: len(drawn[0]["podium_shares"])]
-    bars = [Shares(team_name(row), row["podium_shares"], _podium_text(row["podium_shares"])) for row in drawn]
+    bars = [Shares(team_name(row), row["podium_shares"], share_text(row["first_share"])) for row in drawn]
     title = "How often each row stands first, second and third"
     description = (
-        "The shares of the draws of the test set in which the row has the best, the second and the third value."
+        "The shares of the draws of the test set in which the row has the best, the second and the third value; the "
+        "number is that of the best."
     )
     return Drawing(podium(bars, places, title=title, description=description), len(drawn), len(ranked))
-
-
-def _podium_text(shares: Sequence[float]) -> str:
-    return f"{share_text(shares[0])} first, {share_text(min(1.0, sum(shares)))} in the first {len(shares)}"
 
 
 def _order_rows(
@@ -210,6 +208,7 @@ def _order_rows(
         row["row"]: (row["low"], row["high"]) for row in rows if row.get("low") is not None
     }
     decimals = decimals_for(high - low for low, high in (own or ends).values())
+    values = value_texts(rows)
     shown = []
     for at, row in enumerate(rows):
         relations = [*table[at][:at], *table[at][at + 1 :]]
@@ -219,7 +218,7 @@ def _order_rows(
                 rank_range(row),
                 str(row["rank"]),
                 team_name(row),
-                "" if row["value"] is None else f"{row['value']:.6g}",
+                values[at].text,
                 "" if low is None or high is None else interval_text(low, high, decimals),
                 "" if row["tie_group"] is None else str(row["tie_group"]),
                 share_text(row.get("first_share")),

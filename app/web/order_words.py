@@ -23,13 +23,10 @@ def conclusion(rows: Sequence[Mapping[str, Any]]) -> str | None:
         return f"No two of the {total} ranked rows are shown to differ at 5 %: these data do not support any order."
     if len(first) == 1:
         return _one_may_be_first(next(row for row in ranked if row["rank_low"] == 1))
-    if len(first) <= NAMED:
-        return (
-            f"{len(first)} of the {total} ranked rows may be first, because no row is shown to be better at 5 %: "
-            f"{', '.join(first)}."
-        )
+    names = f": {', '.join(first)}" if len(first) <= NAMED else ""
     return (
-        f"{len(first)} of the {total} ranked rows may be first: no row is shown to be better than one of them at 5 %."
+        f"{len(first)} of the {total} ranked rows may be first{names}. "
+        "No row is shown to be better than one of them at 5 %."
     )
 
 
@@ -60,7 +57,8 @@ def neighbours(different: int, compared: int) -> str | None:
                 "All {n} pairs of neighbours are shown to differ at 5 %, so the whole order is.",
             )
         )
-    return f"Of the {compared} pairs of neighbours, {different} are shown to differ at 5 %."
+    are = "is" if different == 1 else "are"
+    return f"Of the {compared} pairs of neighbours, {different} {are} shown to differ at 5 %."
 
 
 def rank_range(row: Mapping[str, Any]) -> str:

@@ -66,6 +66,12 @@ class RankingsView:
     n: int
 
     @property
+    def tau_rows(self) -> int | None:
+        """How many rows each correlation is over; None if they differ."""
+        counts = {cell.rows for line in self.tau for cell in line}
+        return next(iter(counts)) if len(counts) == 1 else None
+
+    @property
     def total(self) -> int:
         """How many rows are ranked."""
         return self.n
@@ -139,11 +145,15 @@ def _tau_cell(result: Payload, one: str, other: str) -> TauCell:
     rows = (result.get("tau_rows") or {}).get(one, {}).get(other)
     if tau is None:
         return TauCell(DASH, rows)
-    return TauCell(f"{tau:.2f}", rows)
+    return TauCell(_signed(tau), rows)
+
+
+def _signed(tau: float) -> str:
+    return f"{tau:.2f}".replace("-", "\N{MINUS SIGN}")
 
 
 def _steadiness(name: str, values: Payload) -> Steadiness:
     low, high = values.get("tau_low"), values.get("tau_high")
-    ends = "" if low is None or high is None else f"{low:.2f} to {high:.2f}"
+    ends = "" if low is None or high is None else f"{_signed(low)} to {_signed(high)}"
     mean = values.get("tau_mean")
-    return Steadiness(name, DASH if mean is None else f"{mean:.2f}", ends, share_text(values.get("same_first")))
+    return Steadiness(name, DASH if mean is None else _signed(mean), ends, share_text(values.get("same_first")))

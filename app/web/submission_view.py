@@ -24,6 +24,7 @@ from app.web.order_words import decimals_for, interval_text
 from app.web.page import PageContext
 
 CURVE_POINTS = 400
+BAR_WIDTH = 176  # of the interval of a score, as wide as a narrow page has room for
 REPORT_WAIT_SECONDS = 4.0
 """How long a page waits for a report that is made now. Then it says that the report is being made."""
 
@@ -49,7 +50,7 @@ def score_interval(score: dict[str, Any]) -> ScoreInterval | None:
     if low is None or high is None:
         return ScoreInterval(reason=found.get("reason") or "it cannot be computed", notes=notes)
     is_share = low >= 0 and high <= 1
-    bar = interval_bar(value, low, high, least=0, most=1) if is_share else None
+    bar = interval_bar(value, low, high, least=0, most=1, width=BAR_WIDTH) if is_share else None
     return ScoreInterval(interval_text(low, high, decimals_for([high - low])), bar, notes=notes)
 
 

@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from app.web.order_words import conclusion
+from app.web.board_cells import metric_cells
+from app.web.order_words import conclusion, neighbours
 from tests.api.conftest import GOLD
 from tests.api.in_process_app import ServedApp
 from tests.live_service import eventually
@@ -113,3 +114,48 @@ def test_one_row_that_may_be_first_is_not_called_better_than_all_without_evidenc
     assert unsure is not None
     assert claims != unsure
     assert "not shown" in unsure
+
+
+def test_rows_that_may_be_first_are_named_before_the_reason() -> None:
+    def row(name: str, low: int, high: int) -> dict[str, object]:
+        return {"team": {"name": name}, "rank_low": low, "rank_high": high}
+
+    said = conclusion([row("A", 1, 2), row("B", 1, 2), row("C", 3, 3)])
+    assert said == "2 of the 3 ranked rows may be first: A, B. No row is shown to be better than one of them at 5 %."
+    assert neighbours(1, 2) == "Of the 2 pairs of neighbours, 1 is shown to differ at 5 %."
+
+
+def test_a_row_that_is_far_off_or_does_not_compete_leaves_the_scale_of_the_bars_alone() -> None:
+    near = [{"value": at, "low": at - 0.01, "high": at + 0.01} for at in (0.95, 0.96, 0.97, 0.98)]
+    far = [{"value": 0.2, "low": 0.1, "high": 0.3}]
+    alone = metric_cells(near, is_drawn=True, competes=[True] * 4)
+    for competes in (True, False):
+        shown = metric_cells(near + far, is_drawn=True, competes=[True] * 4 + [competes])
+        assert [cell.bar for cell in shown[:4]] == [cell.bar for cell in alone]
+        assert "<polygon" in str(shown[4].bar)
+        assert shown[4].interval == "0.100\N{EN DASH}0.300"
+
+
+def test_values_stand_above_what_explains_them(compared: tuple[str, str], reader: Reader) -> None:
+    main = reader.get(BOARD.format(compared[0])).text.partition("<main")[2]
+    above, _, below = main.partition('<table class="board"')
+    for words in ("Below a value stands its 95 % interval", "versions: gold", "as of"):
+        assert words not in above
+        assert words in below
+
+
+def test_an_interval_that_is_not_between_0_and_1_has_text_and_no_bar(
+    app: ServedApp, new_reader: Callable[[], Reader]
+) -> None:
+    recipe = {"primary": "mcc", "metrics": ["mcc"]}
+    admin = app.admin()
+    slug = new_challenge(admin, "signed", recipe=recipe)
+    swapped = {row["id"]: "dog" if row["label"] == "cat" else "cat" for row in GOLD}
+    path = f"/submissions/{admin.submit(slug, swapped, team='Blue').json()['id']}"
+    owner = new_reader()
+    organizer(app, owner, slug=slug)
+    eventually(lambda: "95 % interval" in owner.get(path).text, "the score has its interval")
+    cell = owner.get(path).text.partition("95 % interval")[2].partition("</td>")[0]
+    assert " to " in cell
+    assert "None" not in cell
+    assert "<svg" not in cell
