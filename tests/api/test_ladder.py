@@ -187,6 +187,18 @@ def test_each_team_has_a_ladder_of_its_own_and_organizers_see_what_it_told(app: 
     assert "excludes nothing" in found["guarantee"]
 
 
+def test_no_theorem_is_stated_for_gold_with_groups(app: ServedApp) -> None:
+    open_challenge(app.admin(), "grouped", GOLD, recipe=RECIPE, phases=[PHASE])
+    path = MAIN.format("grouped")
+    assert app.admin().get(f"{path}/ladder").json()["heuristic"] is False
+    app.admin().post(f"{path}/gold", json=GOLD).raise_for_status()
+    groups = {key: f"g{number // 2}" for number, key in enumerate(IDS)}
+    app.admin().put(f"{path}/gold/2/groups", json=groups).raise_for_status()
+    app.admin().post(f"{path}/gold/2/activate").raise_for_status()
+    found = app.admin().get(f"{path}/ladder").json()
+    assert (found["heuristic"], "With groups" in found["guarantee"]) == (True, True)
+
+
 def test_outputs_are_the_fold_of_the_stored_scores(app: ServedApp, slug: str) -> None:
     blue = person(app, slug, "Blue")
     told = [send(blue, slug, right)["scores"]["accuracy"]["value"] for right in (3, 9, 8, 12, 12, 20, 1)]
