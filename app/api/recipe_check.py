@@ -91,5 +91,5 @@ def _check_ladder(recipe: ScoringRecipe) -> LadderCheck | None:
     told, primary = describe_feedback(recipe), recipe.call(recipe.primary)
     if told is None or recipe.ladder is None or primary is None:
         return None
-    is_heuristic = why_heuristic(recipe.ladder, primary, weighted=False) is not None
+    is_heuristic = why_heuristic(recipe.ladder, primary, weighted=False, grouped=False) is not None
     return LadderCheck(**told, heuristic=is_heuristic, guarantee=announce_guarantee(recipe.ladder, primary))

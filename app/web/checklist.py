@@ -20,6 +20,7 @@ _ACTS: dict[PointKind, str] = {
     "quota": "Set a quota",
     "curves": "Decide what teams see",
     "inference": "Look at the recipe",
+    "ladder": "Look at the phase",
     "all_closed": "Look at the phases",
     "release": "Release the private scores",
 }
@@ -37,6 +38,7 @@ _PAGES: dict[PointKind, str] = {
     "quota": "/phases/{phase}",
     "curves": "/phases/{phase}",
     "inference": "/recipe",
+    "ladder": "/phases/{phase}",
     "all_closed": "/phases",
     "release": "/release",
 }

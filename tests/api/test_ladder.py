@@ -124,6 +124,21 @@ def test_reports_are_for_organizers_until_the_release(app: ServedApp, slug: str)
     assert app.admin().get(f"/submissions/{sent['id']}/report", params={"part": "per_class"}).status_code == 200
 
 
+@pytest.mark.parametrize("reader", ["in a phase without scores", "with a token that may not read"])
+def test_who_may_not_see_scores_is_not_told_whether_a_file_improved(app: ServedApp, reader: str) -> None:
+    name, hides = f"hidden{len(reader)}", reader.startswith("in")
+    phase = PHASE | {"reports": [], "leaderboard": "hidden"} if hides else PHASE
+    open_challenge(app.admin(), name, GOLD, recipe=RECIPE, phases=[phase])
+    blue = person(app, name, "Blue")
+    if not hides:
+        login = {"email": "Blue@example.org", "password": PASSWORD, "scopes": ["submit"]}
+        blue = app.caller(blue.post("/tokens", json=login).json()["token"])
+    sent = [send(blue, name, right) for right in (10, 11, 18)]
+    assert [(each["scores"], each["ladder"]["improved"], each["ladder"]["waiting"]) for each in sent] == [
+        ({}, None, False)
+    ] * 3
+
+
 def test_an_output_waits_for_the_final_status_of_every_earlier_file(app: ServedApp, slug: str) -> None:
     blue, green = person(app, slug, "Blue"), person(app, slug, "Green")
     first, second = send(blue, slug, 10), send(blue, slug, 15)
@@ -170,6 +185,18 @@ def test_each_team_has_a_ladder_of_its_own_and_organizers_see_what_it_told(app: 
     assert (found["instances"], found["heuristic"]) == (N, False)
     assert "Theorem 3.1" in found["guarantee"]
     assert "excludes nothing" in found["guarantee"]
+
+
+def test_no_theorem_is_stated_for_gold_with_groups(app: ServedApp) -> None:
+    open_challenge(app.admin(), "grouped", GOLD, recipe=RECIPE, phases=[PHASE])
+    path = MAIN.format("grouped")
+    assert app.admin().get(f"{path}/ladder").json()["heuristic"] is False
+    app.admin().post(f"{path}/gold", json=GOLD).raise_for_status()
+    groups = {key: f"g{number // 2}" for number, key in enumerate(IDS)}
+    app.admin().put(f"{path}/gold/2/groups", json=groups).raise_for_status()
+    app.admin().post(f"{path}/gold/2/activate").raise_for_status()
+    found = app.admin().get(f"{path}/ladder").json()
+    assert (found["heuristic"], "With groups" in found["guarantee"]) == (True, True)
 
 
 def test_outputs_are_the_fold_of_the_stored_scores(app: ServedApp, slug: str) -> None:

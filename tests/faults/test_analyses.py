@@ -167,6 +167,43 @@ def test_another_selection_has_other_rows_compared(own: Live) -> None:
     assert [(row["rank"], row["rank_low"], row["rank_high"]) for row in board_of(admin)["rows"]] == [(1, 1, 2)] * 2
 
 
+def test_a_release_shows_no_private_value_of_a_former_row(own: Live) -> None:
+    admin = own.admin()
+    gold = [
+        {"id": f"{split[1]}{row['id']}", "label": row["label"], "split": split}
+        for split in ("public", "private")
+        for row in GOLD
+    ]
+    phase = {"name": "main", "opens_at": "2020-01-01T00:00:00Z", "reports": ["scores", "significance", "rankings"]}
+    open_challenge(admin, "pets", gold, recipe=RECIPE, phases=[phase])
+    correct, wrong = ({row["id"]: labels[row["id"][1:]] for row in gold} for labels in (CORRECT_PREDICTIONS, WRONG))
+    for team, labels in (("A", correct), ("A", wrong), ("B", wrong)):
+        send(admin, team, labels)
+    former = next(row["submission"] for row in board_of(admin)["rows"] if row["team"]["name"] == "A")
+    eventually(
+        lambda: (
+            query_rows(own, "SELECT count(*) FROM board_analyses WHERE split = 'private'") == [(2,)]
+            and query_rows(own, "SELECT count(*) FROM board_changes") == [(0,)]
+            and query_rows(own, "SELECT count(*) FROM analysis_tasks WHERE status != 'done'") == [(0,)]
+        ),
+        "the rows of the private split are compared",
+    )
+    analyst = analyst_of(own)
+    freeze(analyst)
+    try:
+        admin.put("/challenges/pets/recipe", json=RECIPE | {"selection": "latest"}).raise_for_status()
+        admin.patch("/challenges/pets/phases/main", json={"closes_at": "2020-01-02T00:00:00Z"}).raise_for_status()
+        admin.post("/challenges/pets/phases/main/release", json={"reason": "done"}).raise_for_status()
+        for part in ("significance", "rankings"):
+            answer = own.caller().get(f"/challenges/pets/phases/main/leaderboard/{part}").raise_for_status()
+            found = answer.json()
+            assert (found["split"], found["status"]) == ("private", "pending")
+            assert [row["team"]["name"] for row in found["rows"]] == ["B"]
+            assert former not in answer.text
+    finally:
+        thaw(analyst)
+
+
 SET_OTHER = {
     "gold": "SET gold_id = (SELECT id FROM gold_versions WHERE version = 2)",
     "scorer": "SET scorer_version = scorer_version + 1",

@@ -3,12 +3,15 @@
 import itertools
 import json
 import math
+import re
 from typing import Any
 
+import numpy as np
 import pytest
 
 from app.scoring.declaration.distinct_value_bounds import GoldSize
 from app.scoring.declaration.recipe import ScoringRecipe, parse_recipe
+from app.scoring.disclosure.comparison_bits import NOTE_BITS
 from app.scoring.disclosure.inference_bound import (
     BINARY64_BITS,
     DisclosureRules,
@@ -20,6 +23,7 @@ from app.scoring.disclosure.inference_bound import (
 from app.scoring.disclosure.wording import describe_inference_bound, inference_warning, suggest_reductions
 from app.scoring.reports.detailed_report import build_detailed_report
 from app.scoring.standings import round_significant
+from app.scoring.uncertainty.bootstrap_interval import percentile_interval
 from tests.scoring.case_builder import case, value
 
 
@@ -225,3 +229,15 @@ def test_small_values_of_sets_of_any_size_are_not_taken_for_none() -> None:
     assert few[""].per_submission < few[":unknown_label=count_as_fp"].per_submission
     assert few[":unknown_label=count_as_fp"].separating
     assert not few[""].separating
+
+
+def test_the_bits_of_notes_cover_the_numbers_that_they_name() -> None:
+    draws = np.random.default_rng(1).normal(0.5, 0.1, 1999)
+    draws[:123] = np.nan
+    notes = " ".join(percentile_interval(0.45, draws).notes)
+    assert "null in 123 of 1999" in notes
+    moved = re.search(r"moves the value by (-?[0-9.]+(e-[0-9]+)?);", notes)
+    assert moved is not None
+    three_digits = 2 * 900 * (12 + 308)  # a sign, the digits, and a power of ten from 1e-12 to the largest number
+    flags = 2**4  # the method, no width, rare classes, no interval
+    assert math.log2(2000 * three_digits * flags) <= NOTE_BITS

@@ -55,6 +55,24 @@ def test_a_board_after_a_close_that_never_comes_is_a_blocking_point(app: ServedA
     assert "no_close" not in found
 
 
+def test_scores_beside_a_ladder_against_the_same_gold_are_a_point(app: ServedApp) -> None:
+    phases: list[dict[str, Any]] = [
+        {"name": "main"},
+        {"name": "dev", "recipe": RECIPE},
+        {"name": "other", "recipe": RECIPE},
+    ]
+    create(app, "beside", recipe=RECIPE | {"ladder": {"step": 0.1}}, phases=phases)
+    for phase, first, second in (("main", "x", "y"), ("dev", "x", "y"), ("other", "y", "x")):
+        gold = [{"id": "a", "label": first}, {"id": "b", "label": second}]
+        path = f"/challenges/beside/phases/{phase}/gold"
+        app.admin().post(path, params={"activate": "true"}, json=gold).raise_for_status()
+    found = [item for item in checklist(app, "beside") if item.point.kind == "ladder"]
+    assert [item.path for item in found] == ["/challenges/beside/organize/phases/dev"]
+    assert "Phase 'dev' shows scores against the same gold as phase 'main'" in found[0].detail
+    app.admin().delete("/challenges/beside/recipe", params={"phase": "dev"}).raise_for_status()
+    assert not [item for item in checklist(app, "beside") if item.point.kind == "ladder"]
+
+
 def test_the_checklist_is_for_organizers(app: ServedApp) -> None:
     state: AppState = app.app.state.service
     with state.db.read() as session, pytest.raises(errors.Unauthorized):

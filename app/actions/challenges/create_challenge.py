@@ -15,6 +15,7 @@ from app.actions.challenges.inference_bounds import compute_inference_bounds
 from app.actions.challenges.phase_rules import LABEL_FIELDS, own_rule_faults, planned_rules, recipe_faults, rule_faults
 from app.actions.challenges.registration_rules import set_terms
 from app.actions.challenges.resolve_times import resolve_times
+from app.actions.challenges.scores_beside_ladder import find_scores_beside_ladders
 from app.errors import InvalidRecipe, InvalidRequest, PhaseNameTaken, SlugTaken
 from app.scoring import SCORER_VERSION
 from app.scoring.disclosure.wording import inference_warning
@@ -46,7 +47,7 @@ OPEN_ACCOUNTS = (
 class RuleWarning(NamedTuple):
     """A warning about the rules of a challenge: what it is about, the slug of its phase, and the sentence."""
 
-    kind: Literal["quota", "inference", "curves", "accounts"]
+    kind: Literal["quota", "inference", "curves", "ladder", "accounts"]
     phase: str | None
     detail: str
 
@@ -220,6 +221,8 @@ def group_rule_warnings(session: ReadSession, phases: Sequence[Phase], *, signup
             reason = "from these and their own scores they can infer the gold labels"
             detail = f"Phase '{phase.name}' shows curves to its participants; {reason}."
             warnings.append(RuleWarning("curves", phase.slug, detail))
+    beside = find_scores_beside_ladders(session, phases)
+    warnings += [RuleWarning("ladder", found.other.slug, found.warning) for found in beside]
     if signup == "open" and phases and _anybody_can_register(phases[0].challenge):
         warnings.append(RuleWarning("accounts", None, OPEN_ACCOUNTS))
     return warnings

@@ -26,6 +26,7 @@ PointKind = Literal[
     "quota",
     "inference",
     "curves",
+    "ladder",
     "accounts",
 ]
 BLOCKING: frozenset[PointKind] = frozenset({"draft", "gold", "gold_inactive", "hidden_forever"})

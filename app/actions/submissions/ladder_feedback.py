@@ -1,7 +1,7 @@
 """What participants are told of their submissions while the Ladder limits feedback."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from app.actions.challenges.change_recipe import parse_stored_recipe
@@ -27,6 +27,10 @@ class LadderFeedback:
     improved: bool | None
     waiting: bool
     scores: dict[str, dict[str, Any]]
+
+    def without_outputs(self) -> "LadderFeedback":
+        """The same for a reader who may not see scores: whether a file improved follows from its value."""
+        return replace(self, improved=None, scores={})
 
 
 def ladder_feedback(

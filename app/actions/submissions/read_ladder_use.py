@@ -8,6 +8,7 @@ from app.actions.access import Caller, load_organized_phase
 from app.actions.challenges.change_recipe import parse_stored_recipe
 from app.actions.submissions.ladder_board import describe_feedback
 from app.actions.submissions.ladders import LadderStep, PhaseLadders, read_ladders
+from app.scoring.declaration.metric import GROUPS
 from app.scoring.declaration.recipe import ScoringRecipe
 from app.scoring.uncertainty.ladder_wording import describe_guarantee, why_heuristic
 from app.store.queries import challenges, gold
@@ -46,22 +47,28 @@ def read_ladder_use(session: ReadSession, caller: Caller, slug: str, phase_slug:
     recipe = parse_stored_recipe(phase, stored)
     ladders = None if version is None else read_ladders(session, phase, version, stored)
     teams = [] if ladders is None else _teams(ladders)
-    weighted = version is not None and bool(version.weighted)
     return LadderUse(
         phase=phase.slug,
         ladder=describe_feedback(recipe),
-        heuristic=_is_heuristic(recipe, weighted=weighted),
+        heuristic=_is_heuristic(recipe, version),
         guarantee=_guarantee(recipe, phase, version, ladders, teams),
         instances=None if ladders is None else ladders.instances,
         teams=teams,
     )
 
 
-def _is_heuristic(recipe: ScoringRecipe, *, weighted: bool) -> bool | None:
+def _dependence(version: GoldVersion | None) -> dict[str, bool]:
+    """What keeps scores of this gold from being plain means over independent instances."""
+    if version is None:
+        return {"weighted": False, "grouped": False}
+    return {"weighted": bool(version.weighted), "grouped": bool(version.accessories.get(GROUPS))}
+
+
+def _is_heuristic(recipe: ScoringRecipe, version: GoldVersion | None) -> bool | None:
     primary = recipe.call(recipe.primary)
     if recipe.ladder is None or primary is None:
         return None
-    return why_heuristic(recipe.ladder, primary, weighted=weighted) is not None
+    return why_heuristic(recipe.ladder, primary, **_dependence(version)) is not None
 
 
 def _guarantee(
@@ -81,7 +88,7 @@ def _guarantee(
         primary,
         instances=0 if ladders is None else ladders.instances,
         submissions=max(sent, phase.quota.get("total") or 0),
-        weighted=version is not None and bool(version.weighted),
+        **_dependence(version),
     )
 
 

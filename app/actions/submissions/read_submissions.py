@@ -305,7 +305,7 @@ def _submission_view(
         scored=bool(details.scores),
         knows_choice=organizer or (own and (allowed or rule == "latest")),
         rerun=_last_rescoring(details) if organizer else None,
-        ladder=told,
+        ladder=told if told is None or allowed else told.without_outputs(),
         selection=describe_selection(
             rule,
             context.recipe.get("selection_max"),

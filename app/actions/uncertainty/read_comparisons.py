@@ -1,6 +1,6 @@
 """Read the comparison of a board's rows: rank sets and pairs by one metric, or the rankings by all metrics."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from app.actions.access import Caller
@@ -17,7 +17,7 @@ from app.actions.uncertainty.board_significance import (
 )
 from app.actions.uncertainty.plan_boards import ALL_METRICS, is_compared
 from app.errors import Forbidden
-from app.scoring.standings import round_significant
+from app.scoring.standings import BoardEntry, round_significant
 from app.store.analysis_tables import INTERVALS, RANKINGS, SIGNIFICANCE
 from app.store.queries import board_analyses, board_entries
 from app.store.session import ReadSession
@@ -39,9 +39,10 @@ def read_significance(
     compared = is_compared(
         audience.phase, board.version, split=board.scores.shown, metric=ranked_by, primary=board.recipe.primary
     )
-    head, stored = _head(session, audience, board, SIGNIFICANCE, ranked_by, compared=compared)
+    entries = board_entries.entries(session, board.scores).entries
+    head, stored = _head(session, audience, board, SIGNIFICANCE, ranked_by, entries=entries if compared else None)
     result: Mapping[str, Any] = {} if stored is None else stored.result
-    teams = _Rows(session, audience, stored, board)
+    teams = _Rows(session, audience, stored, board, entries)
     ends = _interval_ends(session, audience, board, list(teams.places))
     compared_rows = sorted(result.get("rows", []), key=_by_rank)
     rows = [teams.row(row | ends.get(row["key"], {})) for row in compared_rows if row["key"] in teams.places]
@@ -78,8 +79,9 @@ def read_rankings(
     """The ranked rows under every metric of the recipe side by side; raises as `read_significance` does."""
     audience = _require_report(session, caller, slug, phase_slug, RANKINGS)
     board = resolve_board(session, audience, split=split, metric=None)
-    head, stored = _head(session, audience, board, RANKINGS, ALL_METRICS, compared=True)
-    teams = _Rows(session, audience, stored, board)
+    entries = board_entries.entries(session, board.scores).entries
+    head, stored = _head(session, audience, board, RANKINGS, ALL_METRICS, entries=entries)
+    teams = _Rows(session, audience, stored, board, entries)
     rows = [teams.row({"key": key}) for key in teams.places]
     result = {} if stored is None else teams.renamed(stored.result)
     return _rounded({**head, "rows": rows, "result": result}, board, audience)
@@ -97,13 +99,22 @@ def _require_report(session: ReadSession, caller: Caller, slug: str, phase_slug:
 
 
 def _head(
-    session: ReadSession, audience: BoardAudience, board: ResolvedBoard, kind: str, metric: str, *, compared: bool
+    session: ReadSession,
+    audience: BoardAudience,
+    board: ResolvedBoard,
+    kind: str,
+    metric: str,
+    *,
+    entries: Collection[BoardEntry] | None,
 ) -> tuple[dict[str, Any], BoardAnalysis | None]:
-    """What both replies begin with, and the stored comparison, if there is one of the same gold, recipe and scorer."""
-    stored = current_comparison(session, board.scores, kind, metric, result=True) if compared else None
+    """What both replies begin with, and the stored comparison, if there is one of the same gold, recipe and scorer.
+
+    `entries` are those of the board; None if it is not compared by this metric.
+    """
+    stored = None if entries is None else current_comparison(session, board.scores, kind, metric, result=True)
     status, reason = "none", ONE_METRIC
-    if compared:
-        ranked = ranked_ids(board_entries.entries(session, board.scores).entries)
+    if entries is not None:
+        ranked = ranked_ids(entries)
         found = comparison_status(session, board.scores, kind, metric, stored=stored, ranked=ranked)
         status, reason = found[0], found[1] or ""
     phase = audience.phase
@@ -124,13 +135,23 @@ def _head(
 
 
 class _Rows:
-    """The compared submissions as this reader sees them: numbered from 0, with their teams or their pseudonyms."""
+    """The compared submissions as this reader sees them: numbered from 0, with their teams or their pseudonyms.
+
+    A former comparison may have rows that the board no longer shows. They are left out: since a release, it may be the
+    private value of a file that does not count.
+    """
 
     def __init__(
-        self, session: ReadSession, audience: BoardAudience, stored: BoardAnalysis | None, board: ResolvedBoard
+        self,
+        session: ReadSession,
+        audience: BoardAudience,
+        stored: BoardAnalysis | None,
+        board: ResolvedBoard,
+        entries: Collection[BoardEntry],
     ) -> None:
-        compared = [] if stored is None else _in_order(stored)
-        found = board_analyses.teams_of(session, compared)
+        compared, on_board = [] if stored is None else _in_order(stored), {entry.submission for entry in entries}
+        found = board_analyses.teams_of(session, [key for key in compared if key in on_board])
+        self._gone = {key for key in compared if key not in found}
         self.places = {key: place for place, key in enumerate(key for key in compared if key in found)}
         self._teams = found
         self._entries = board_entries.count_entries(session, board.scores)
@@ -138,8 +159,7 @@ class _Rows:
         hidden: dict[str, str] = {}
         if phase.anonymous and not audience.organizer:
             # Each pseudonym depends on those of all other teams of the board.
-            every = board_entries.entries(session, board.scores).entries
-            teams = {entry.team for entry in every if not entry.baseline} | {team for team, _ in found.values()}
+            teams = {entry.team for entry in entries if not entry.baseline}
             hidden = pseudonyms(phase.pseudonym_key, teams)
             hidden.pop(audience.own_team or "", None)
         self._hidden = hidden
@@ -167,7 +187,12 @@ class _Rows:
             return self.places.get(value, value)
         if isinstance(value, Mapping):
             return {str(self.places.get(key, key)): self.renamed(each) for key, each in value.items()}
-        return [self.renamed(each) for each in value] if isinstance(value, list) else value
+        return [self.renamed(each) for each in value if not self._is_gone(each)] if isinstance(value, list) else value
+
+    def _is_gone(self, value: Any) -> bool:
+        """Whether it is a row that was left out, or a pair with one."""
+        named = [value.get(name) for name in ("key", "a", "b")] if isinstance(value, Mapping) else [value]
+        return any(isinstance(each, str) and each in self._gone for each in named)
 
 
 def _in_order(stored: BoardAnalysis) -> Sequence[str]:

@@ -14,8 +14,9 @@ COMPARISONS = ("significance", "rankings")
 """The reports that compare rows of a board; they are shown where the board is."""
 UNCERTAINTY_REPORTS = ("intervals", *COMPARISONS)
 
-NOTE_BITS = 16.0
-"""What the notes beside one interval or row may reveal: flags, and the number of draws that are left out."""
+NOTE_BITS = 40.0
+"""What the notes beside one interval or row may reveal: flags, the number of draws that are left out, and by how much
+resampling moves the value, which has a sign, three digits and a power of ten whatever digits are shown."""
 NUMBERS_OF_ROW = 5  # both ends of the interval, and the shares of draws in which the row is first, second and third
 RANKS_OF_ROW = 3  # both ends of the rank set, and the tie group
 NUMBERS_OF_PAIR = 4  # the difference, both ends of its interval, and the p-value

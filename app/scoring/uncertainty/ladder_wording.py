@@ -25,6 +25,10 @@ _HEURISTIC_METRIC = (
     "from 0 to 1."
 )
 _HEURISTIC_WEIGHTS = "With weighted instances the Ladder is a heuristic: the theorem of Blum and Hardt is about plain means over instances."
+_HEURISTIC_GROUPS = (
+    "With groups the Ladder is a heuristic: the theorem of Blum and Hardt is about instances drawn independently, and "
+    "those of one group resemble each other."
+)
 _THEOREM = (
     "Theorem 3.1 of Blum and Hardt holds for the best so far of one team: with n = {n} scored instances, k = {k} "
     "submissions and a step of η = {step}, the probability that it differs from the true value of the team's best "
@@ -34,7 +38,7 @@ _PROVEN = (
     "Theorem 3.1 of Blum and Hardt bounds by how much the best so far may be off. The page of the phase states it for "
     "its gold and its quota."
 )
-_UNLESS_WEIGHTED = "If the instances of the gold have weights, the Ladder is a heuristic."
+_UNLESS_WEIGHTED = "If the instances of the gold have weights or groups, the Ladder is a heuristic."
 _MARGIN = "With {confidence} % confidence it is off by at most {margin}."
 _NOTHING = "For these numbers the theorem excludes nothing: a larger step or more instances would be needed."
 _LATER = "Theorem 3.1 of Blum and Hardt is stated here once there are gold and a submission."
@@ -47,25 +51,33 @@ def describe_ladder(rule: LadderRule, metric: str) -> str:
     return f"{template.format(metric=metric, step=rule.text)} {_SHOWN}"
 
 
-def why_heuristic(rule: LadderRule, primary: MetricCall, *, weighted: bool) -> str | None:
+def why_heuristic(rule: LadderRule, primary: MetricCall, *, weighted: bool, grouped: bool) -> str | None:
     """Why no theorem holds, in a sentence with the word 'heuristic'; None where one does."""
     if rule.step is None:
         return _HEURISTIC_AUTO
     if not is_instance_mean(primary):
         return _HEURISTIC_METRIC.format(metric=primary.text)
-    return _HEURISTIC_WEIGHTS if weighted else None
+    if weighted:
+        return _HEURISTIC_WEIGHTS
+    return _HEURISTIC_GROUPS if grouped else None
 
 
 def announce_guarantee(rule: LadderRule, primary: MetricCall) -> str:
     """Whether a theorem will hold, where neither gold nor quota are known: the word 'heuristic' says that none will."""
-    return why_heuristic(rule, primary, weighted=False) or f"{_PROVEN} {_UNLESS_WEIGHTED}"
+    return why_heuristic(rule, primary, weighted=False, grouped=False) or f"{_PROVEN} {_UNLESS_WEIGHTED}"
 
 
 def describe_guarantee(
-    rule: LadderRule, primary: MetricCall, *, instances: int, submissions: int, weighted: bool = False
+    rule: LadderRule,
+    primary: MetricCall,
+    *,
+    instances: int,
+    submissions: int,
+    weighted: bool = False,
+    grouped: bool = False,
 ) -> str:
     """What the Ladder guarantees for so many instances and submissions of one team, or that it is a heuristic."""
-    reason = why_heuristic(rule, primary, weighted=weighted)
+    reason = why_heuristic(rule, primary, weighted=weighted, grouped=grouped)
     if reason is not None:
         return reason
     assert rule.step is not None

@@ -202,6 +202,7 @@ def test_the_word_heuristic_stands_wherever_no_theorem_holds() -> None:
     assert "at most 0.150" in describe_guarantee(rule, accuracy, instances=10_000, submissions=100)
     assert "excludes nothing" in describe_guarantee(rule, accuracy, instances=100, submissions=100)
     assert "heuristic" in describe_guarantee(rule, accuracy, weighted=True, instances=10_000, submissions=100)
+    assert "groups" in describe_guarantee(rule, accuracy, grouped=True, instances=10_000, submissions=100)
     for unproven in ((rule, macro), (AUTO, accuracy)):
         assert "heuristic" in describe_guarantee(unproven[0], unproven[1], instances=10_000, submissions=100)
         assert "heuristic" in announce_guarantee(unproven[0], unproven[1])
