@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from threading import Event
+from queue import SimpleQueue
 from typing import Any
 
 import structlog
@@ -311,9 +311,10 @@ def serve(settings: Settings) -> None:
     logging_setup.configure(settings, "worker")
     if not settings.on_postgresql:
         raise PostgresqlRequired
-    end = Event()
+    # Not an Event: its `set` waits for a lock that `wait`, which the signal interrupts, may hold at that moment.
+    end = SimpleQueue[int]()
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda _number, _frame: end.set())
+        signal.signal(number, lambda number, _frame: end.put(number))
     with own_process_folder(settings) as work:
         db = Database(settings)
         require_head(db.engine())
@@ -327,7 +328,7 @@ def serve(settings: Settings) -> None:
                 slots=settings.workers,
                 largest_file=describe_largest_file(settings.max_records, settings.scoring_memory),
             )
-            end.wait()
+            end.get()
             worker.stop()
         db.close()
         monitoring_db.close()

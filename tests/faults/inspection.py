@@ -49,6 +49,14 @@ def is_analysis(pid: int) -> bool:
         return False
 
 
+def niceness(pid: int) -> int:
+    """By how much a process lets others go first; 0 if it has ended."""
+    try:
+        return os.getpriority(os.PRIO_PROCESS, pid)
+    except ProcessLookupError:
+        return 0
+
+
 def cpu_ticks(pid: int) -> int:
     """Processor time that a process has used, in clock ticks."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()

@@ -18,6 +18,7 @@ from tests.faults.inspection import (
     has_unread_request,
     is_alive,
     is_idle,
+    niceness,
     pid_of,
     query_rows,
     thaw,
@@ -46,13 +47,6 @@ def analyst_of(service: Live) -> int:
 
     eventually(has_started, "the process for analyses waits for requests")
     return found[0]
-
-
-def niceness(process: int) -> int:
-    try:
-        return os.getpriority(os.PRIO_PROCESS, process)
-    except ProcessLookupError:
-        return 0
 
 
 def board_of(who: Caller) -> dict[str, Any]:

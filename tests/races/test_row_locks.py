@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import select, text
 
 from app.actions.access import Caller
 from app.actions.accounts.delete_account import delete_own_account
@@ -19,11 +19,12 @@ from app.actions.submissions.cancel_submission import cancel_submission
 from app.actions.submissions.delete_test_entry import delete_test_entry
 from app.actions.submissions.disqualification import disqualify_submission
 from app.actions.submissions.select_submission import select_submission
+from app.actions.uncertainty.plan_boards import plan_boards
 from app.errors import LastAdministrator, LastOwner, NotFound, ResetNotUsable
 from app.queue.jobs import JobTable
 from app.settings import Settings
 from app.store.session import Database, WriteSession
-from app.store.tables import Challenge, Organizer, ScoreTask, Submission, User
+from app.store.tables import AnalysisTask, Challenge, Organizer, Recipe, ScoreTask, Submission, User
 from tests.live_service import MAX_WAIT_SECONDS, eventually
 from tests.migrated_databases import migrate_by_copy
 from tests.store.sample_rows import RowIds, add_row, fill_tables
@@ -53,24 +54,25 @@ Action = Callable[[WriteSession], object]
 def fault_of(db: Database, second: Action, *, first: Action, then: Action | None = None) -> BaseException | None:
     """What a transaction raises that waits for the rows of a first one, which may go on while it waits."""
 
-    def run() -> None:
-        with db.write() as session:
-            second(session)
-
     with ThreadPoolExecutor(1) as pool:
         with db.write() as session:
             first(session)
             session.flush()
-            waiting = pool.submit(run)
-            eventually(lambda: _is_waiting(db), "the second transaction waits")
+            waiting = pool.submit(_run, db, second)
+            eventually(lambda: _waiting(db) > 0, "the second transaction waits")
             if then is not None:
                 then(session)
         return waiting.exception(MAX_WAIT_SECONDS)
 
 
-def _is_waiting(db: Database) -> bool:
+def _run(db: Database, action: Action) -> None:
+    with db.write() as session:
+        action(session)
+
+
+def _waiting(db: Database) -> int:
     with db.read() as session:
-        return bool(session.scalar(WAITING))
+        return session.scalar(WAITING) or 0
 
 
 VERBS: dict[str, Callable[[WriteSession, Caller, str], object]] = {
@@ -174,3 +176,26 @@ def test_a_new_password_and_a_reset_at_once_do_not_wait_for_each_other(db: Datab
         then=lambda session: change_password(session, caller, verified_hash="x", new_hash="y"),
     )
     assert isinstance(fault, ResetNotUsable), fault
+
+
+def test_a_challenge_is_deleted_while_its_changed_boards_are_planned(db: Database, row_ids: RowIds) -> None:
+    """Both lock the tasks of its boards, and planning names them in another order once the primary metric is another."""
+    admin = Caller(user_id=row_ids.user, admin=True, scopes=EVERYTHING | {"admin"})
+    newest = select(AnalysisTask.id).order_by(AnalysisTask.id.desc()).limit(1).with_for_update()
+    metrics = ["accuracy", "f1_macro"]
+    for primary in metrics:
+        with db.write() as session:
+            session.get_one(Submission, row_ids.submission).status = "finished"
+            recipe = session.get_one(Recipe, row_ids.recipe)
+            recipe.body = recipe.body | {"primary": primary, "metrics": metrics}
+        if primary == "accuracy":
+            with db.write() as session:
+                assert plan_boards(session) > 0
+    with ThreadPoolExecutor(2) as pool:
+        with db.write() as session:
+            session.execute(newest)  # the comparison by the new primary metric, which planning names first
+            waiting = [pool.submit(_run, db, plan_boards)]
+            eventually(lambda: _waiting(db) == 1, "planning waits")
+            waiting.append(pool.submit(_run, db, lambda each: delete_challenge(each, admin, "pets", confirm="pets")))
+            eventually(lambda: _waiting(db) == 2, "the deletion waits")
+        assert [each.exception(MAX_WAIT_SECONDS) for each in waiting] == [None, None]

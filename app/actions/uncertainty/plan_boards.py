@@ -26,7 +26,9 @@ def plan_boards(session: WriteSession) -> int:
     """
     seen = analysis_tasks.changes(session, MAX_CHANGES)
     tags = {tag for change in seen for tag in change.tags}
-    for phase in board_analyses.phases_with_tags(session, tags):
+    phases = board_analyses.phases_with_tags(session, tags)
+    analysis_tasks.lock_of_boards(session, [phase.id for phase in phases])  # in the order of a deletion: no deadlock
+    for phase in phases:
         version = gold.active(session, phase.id)
         if version is not None:
             for kind, split, metric in wanted_comparisons(session, phase, version):

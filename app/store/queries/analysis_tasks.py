@@ -15,6 +15,7 @@ from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 from app.store import clock
 from app.store.analysis_tables import BOARD_KINDS, INTERVALS
+from app.store.queries.id_lists import is_among
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import AnalysisTask, BoardChange, Phase, Submission
 from app.store.types import id_at, new_id, utcnow
@@ -174,11 +175,15 @@ def lock_of_submissions(session: WriteSession, submissions: Select[Any] | Collec
     session.execute(chosen.order_by(AnalysisTask.id).with_for_update())
 
 
-def lock_of_phases(session: WriteSession, phase_ids: Collection[str]) -> None:
+def lock_of_boards(session: WriteSession, phase_ids: Sequence[str]) -> None:
+    """Lock the tasks of the boards of these phases in the order of their ids, before any of them is named singly."""
+    of_boards = select(AnalysisTask.id).where(is_among(session, AnalysisTask.phase_id, phase_ids))
+    session.execute(of_boards.order_by(AnalysisTask.id).with_for_update())
+
+
+def lock_of_phases(session: WriteSession, phase_ids: Sequence[str]) -> None:
     """Lock all tasks of these phases, before any other row of theirs."""
-    session.execute(
-        select(AnalysisTask.id).where(AnalysisTask.phase_id.in_(phase_ids)).order_by(AnalysisTask.id).with_for_update()
-    )
+    lock_of_boards(session, phase_ids)
     lock_of_submissions(session, select(Submission.id).where(Submission.phase_id.in_(phase_ids)))
 
 

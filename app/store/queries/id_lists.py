@@ -9,7 +9,9 @@ from sqlalchemy.orm import InstrumentedAttribute
 from app.store.session import ReadSession
 
 
-def is_among(session: ReadSession, column: InstrumentedAttribute[str], ids: Sequence[str]) -> ColumnElement[bool]:
+def is_among(
+    session: ReadSession, column: InstrumentedAttribute[str] | InstrumentedAttribute[str | None], ids: Sequence[str]
+) -> ColumnElement[bool]:
     """Whether a column has one of these ids, as a single parameter: hundreds take longer to bind than to look up."""
     if session.get_bind().dialect.name == "sqlite":
         texts = func.json_each(to_json(ids).decode()).table_valued("value")

@@ -217,7 +217,7 @@ def renew_leases(session: WriteSession, claims: Iterable[tuple[str, int]], lease
             task.lease_until = lease_until
 
 
-def lock_phase_tasks(session: WriteSession, phase_ids: Collection[str]) -> None:
+def lock_phase_tasks(session: WriteSession, phase_ids: Sequence[str]) -> None:
     """Lock every task of these phases, before any other row of theirs.
 
     A worker locks a task and then its submission, gold and recipe. A deletion that locked those first and the task last
