@@ -1,7 +1,7 @@
 """The rows of a leaderboard as a page shows them, made from the board that the API sends to the same reader."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 from pydantic_core import from_json
 
 from app.actions.submissions.read_leaderboard import BoardPage
+from app.actions.uncertainty.wording import conclude, describe_choice
 from app.api.caching.cached_reply import CachedReply
 from app.errors import BadCursor, BadRequest
 from app.web.board_cells import Cell, metric_cells
 from app.web.board_query import PAGE_ROWS, BoardQuery, Order
 from app.web.board_search import Board, SearchableBoard, best_first, require_column
 from app.web.formatting import DASH
-from app.web.order_words import conclusion, rank_range
+from app.web.order_words import rank_range
 from app.web.score_address import score_path_end
 
 MAX_SORTED_ROWS = 20_000  # of a board that is searched, or sorted by something else than the rank
@@ -86,8 +87,8 @@ class BoardTable:
     """Whether the ranks that rows may have are current: `status` and `reason`."""
     conclusion: str | None
     """What a reader may conclude from the ranks; None where the rows of this page do not tell."""
-    selects_on_split: bool
-    """Whether the shown split chose a row of this page among several entries."""
+    choice: str | None
+    """What it means that teams sent several entries; None where each sent one."""
 
     @property
     def has_ranges(self) -> bool:
@@ -161,8 +162,8 @@ def make_table(
         any(row.shared > 1 for row in shown),
         tuple(score_path_end(metric["key"], asked.split) for metric in board["metrics"]) if has_counts else (),
         board["significance"],
-        conclusion(rows) if len(rows) == board["total"] and board["significance"]["status"] == "current" else None,
-        selects_on_split(board) and any(row.entries > 1 for row in shown),
+        conclude(rows, None) if len(rows) == board["total"] and board["significance"]["status"] == "current" else None,
+        _choice(board, rows),
     )
 
 
@@ -178,9 +179,9 @@ def _columns_of_cells(board: Board, rows: Sequence[dict[str, Any]]) -> list[list
     ]
 
 
-def selects_on_split(board: Board) -> bool:
-    """Whether the split that a board shows has chosen its rows among several entries of a team."""
-    return bool(board["selection"]["rule"] == "best" and board["split"] != "private")
+def _choice(board: Board, rows: Sequence[Mapping[str, Any]]) -> str | None:
+    most, rule = max((row["entries"] for row in rows), default=0), board["selection"]
+    return str(describe_choice(rule["rule"], rule["max"], board["split"], most)["meaning"]) if most > 1 else None
 
 
 def _with_group_lines(rows: list[Row]) -> list[Row]:

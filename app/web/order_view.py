@@ -14,12 +14,11 @@ from app.drawing.uncertainty import (
     rank_ranges,
     relation_map,
 )
+from app.scoring.uncertainty.conclusion import neighbours_that_differ
 from app.web.board_cells import value_texts
 from app.web.order_words import (
-    conclusion,
     decimals_for,
     interval_text,
-    neighbours,
     p_text,
     rank_range,
     share_text,
@@ -102,7 +101,8 @@ def order_view(payload: Payload, board: Payload) -> OrderView | None:
     metric_name = next(each["name"] for each in board["metrics"] if each["key"] == board["primary"])
     table = _relations(rows, payload["pairs"])
     verdicts = [table[at][at + 1] for at in range(len(rows) - 1)]
-    found = [conclusion(rows), neighbours(verdicts.count("better"), sum(each != "unknown" for each in verdicts))]
+    different, compared = verdicts.count("better"), sum(each != "unknown" for each in verdicts)
+    found = [payload["conclusion"], neighbours_that_differ(different, compared, len(verdicts))]
     pairs = payload["pairs"]
     return OrderView(
         sentences=[sentence for sentence in found if sentence],

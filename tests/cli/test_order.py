@@ -26,7 +26,7 @@ def test_the_table_begins_with_the_rank_sets_and_a_conclusion(table: Path) -> No
     ran = run_assay("order", table)
     assert ran.status == 0
     lines = ran.out.splitlines()
-    assert lines[0].startswith("2 of the 3 systems may be first, among them ")
+    assert lines[0].startswith("2 of the 3 systems may be first: ")
     assert lines[1].split()[:3] == ["ranks", "system", "value"]
     assert [line[:6] for line in lines[3:6]] == ["1 to 2", "1 to 2", "3     "]
     assert "instances: 80, bootstrap draws: 10,000" in lines
@@ -89,7 +89,7 @@ def test_the_chart_and_the_report_need_nothing_else_and_escape_names(table: Path
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("m,q1\na,1\nb,0\n", "these data (1 instance) support no order"),
+        ("m,q1\na,1\nb,0\n", "These data (1 instance) support no order"),
         ("m,q1\na,1.5\nb,0.5\n", "The table has one instance, which shows no spread."),
         ("m,q1,q2\na,1,0\n", "There is one system, so there is no order."),
         ("m,q1,q2\na,1,0\nb,1,0\n", "No two of the 2 systems are shown to differ at 5 %"),

@@ -63,7 +63,7 @@ def test_rank_sets_and_intervals_follow_the_scores(people: People) -> None:
 
     eventually(is_compared_again, "the three rows are compared")
     found = significance_of(people.visitor, slug)
-    assert found["conclusion"] == "None of the 3 rows is shown to be better than another at 5 %."
+    assert found["conclusion"] == "No two of the 3 ranked rows are shown to differ at 5 %."
 
 
 def test_rows_come_by_rank_whatever_was_sent_first(people: People) -> None:

@@ -5,7 +5,6 @@ from collections.abc import Callable
 import pytest
 
 from app.web.board_cells import metric_cells
-from app.web.order_words import conclusion, neighbours
 from tests.api.conftest import GOLD
 from tests.api.in_process_app import ServedApp
 from tests.live_service import eventually
@@ -48,7 +47,7 @@ def test_the_board_shows_the_ranks_a_row_may_have_before_its_rank(compared: tupl
     assert all("95 % interval" in row[2] for row in rows)
     assert f'href="{ORDER.format(compared[0])}' in answer.text
     assert "No two of the 2 ranked rows are shown to differ at 5 %" in answer.text
-    assert "chose its row" not in answer.text
+    assert "chose the row" not in answer.text
 
 
 def test_the_board_says_that_the_split_chose_among_several_entries(app: ServedApp, reader: Reader) -> None:
@@ -58,7 +57,7 @@ def test_the_board_says_that_the_split_chose_among_several_entries(app: ServedAp
         submit(admin, slug, team, hits)
     path = f"/challenges/{slug}/phases/main/leaderboard"
     eventually(lambda: admin.get(path).json()["significance"]["status"] == "current", "the board is compared")
-    assert "the shown values chose its row" in reader.get(BOARD.format(slug)).text
+    assert "chose the row of each team among up to 2 entries" in reader.get(BOARD.format(slug)).text
 
 
 def test_the_page_says_what_the_data_say_about_the_order(compared: tuple[str, str], reader: Reader) -> None:
@@ -102,27 +101,6 @@ def test_a_ladder_hides_intervals_and_rank_sets(app: ServedApp, new_reader: Call
     page = new_reader().get(ORDER.format(slug)).text
     assert "Ladder limits the feedback" in page
     assert "<svg" not in page.partition("<main")[2]
-
-
-def test_one_row_that_may_be_first_is_not_called_better_than_all_without_evidence() -> None:
-    def row(name: str, low: int, high: int) -> dict[str, object]:
-        return {"team": {"name": name}, "rank_low": low, "rank_high": high}
-
-    claims = "A is shown to be better than every other ranked row at 5 %."
-    assert conclusion([row("A", 1, 1), row("B", 2, 3), row("C", 2, 3)]) == claims
-    unsure = conclusion([row("A", 1, 2), row("B", 2, 3), row("C", 2, 3)])
-    assert unsure is not None
-    assert claims != unsure
-    assert "not shown" in unsure
-
-
-def test_rows_that_may_be_first_are_named_before_the_reason() -> None:
-    def row(name: str, low: int, high: int) -> dict[str, object]:
-        return {"team": {"name": name}, "rank_low": low, "rank_high": high}
-
-    said = conclusion([row("A", 1, 2), row("B", 1, 2), row("C", 3, 3)])
-    assert said == "2 of the 3 ranked rows may be first: A, B. No row is shown to be better than one of them at 5 %."
-    assert neighbours(1, 2) == "Of the 2 pairs of neighbours, 1 is shown to differ at 5 %."
 
 
 def test_a_row_that_is_far_off_or_does_not_compete_leaves_the_scale_of_the_bars_alone() -> None:

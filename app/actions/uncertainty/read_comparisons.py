@@ -58,7 +58,7 @@ def read_significance(
         **head,
         "metric": ranked_by,
         "direction": call.metric.direction,
-        "conclusion": wording.conclude(result.get("rows", []), result.get("reason")) if is_current else None,
+        "conclusion": wording.conclude(rows, result.get("reason")) if is_current else None,
         "selection": choice,
         "rests_on": {
             "level": wording.LEVEL,

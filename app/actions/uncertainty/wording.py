@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from app.scoring.uncertainty.conclusion import RankSet, who_may_be_first
+
 LEVEL = 0.05
 METHOD = (
     "One paired bootstrap shared by all ranked rows; Romano-Wolf step-down over all ordered pairs at 5 %. Where the "
@@ -40,20 +42,9 @@ def describe_choice(selection: str, selection_max: int | None, split: str, most_
 
 
 def conclude(rows: Sequence[Mapping[str, Any]], reason: str | None) -> str | None:
-    """What a reader may conclude from the rank sets of these rows."""
+    """What a reader may conclude from these rows as the API shows them; `reason` says why they have no rank sets."""
     if reason is not None:
         return reason[0].upper() + reason[1:] + ("" if reason.endswith(".") else ".")
     known = [row for row in rows if row.get("rank_low") is not None]
-    if not known:
-        return None
-    if len(known) == 1:
-        return "There is one ranked row, so there is nothing to compare."
-    may_lead = sum(row["rank_low"] == 1 for row in known)
-    if may_lead == len(known):
-        return f"None of the {len(known)} rows is shown to be better than another at 5 %."
-    if may_lead == 1:
-        others = "the other row" if len(known) == 2 else f"each of the other {len(known) - 1} rows"
-        return f"The first row is shown to be better than {others} at 5 %."
-    return (
-        f"Any of {may_lead} of the {len(known)} rows may be the best: no row is shown to be better than these at 5 %."
-    )
+    sets = [RankSet(str(row["team"]["name"]), row["rank_low"], row["rank_high"]) for row in known]
+    return who_may_be_first(sets, sum(row.get("rank") is not None for row in rows), noun="ranked row")

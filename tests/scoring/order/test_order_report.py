@@ -99,7 +99,7 @@ def test_a_group_that_holds_everything_gives_no_interval_and_no_order() -> None:
     for row in report["rows"]:
         assert (row["low"], row["high"], row["rank_low"], row["rank_high"]) == (None, None, 1, 2)
         assert row["notes"] == ["All instances are in one group, which shows no spread."]
-    assert report["conclusion"].endswith("these data (1 group) support no order.")
+    assert report["conclusion"].endswith("These data (1 group) support no order.")
 
 
 def test_a_difference_without_spread_is_never_shown_and_the_report_says_so() -> None:
@@ -131,7 +131,7 @@ def test_thousands_of_systems_are_ordered_in_part_and_the_report_says_so() -> No
     assert report["draws"] == 2_000
     assert [row["rank_low"] is None for row in report["rows"]] == [False] * 100 + [True] * 1_000
     assert report["conclusion"].startswith("At least ")
-    assert "of the pairs of neighbours that were compared" in report["conclusion"]
+    assert "pairs of neighbours that were compared" in report["conclusion"]
     assert sum("draws are made instead of 10,000" in note for note in report["notes"]) == 1
     assert not any("instead of 2,000" in note for note in report["notes"])
 
@@ -140,16 +140,16 @@ def test_thousands_of_systems_are_ordered_in_part_and_the_report_says_so() -> No
     ("rows", "conclusion"),
     [
         (np.ones((1, 40)), "There is one system, so there is no order."),
-        (np.ones((3, 40)), "No two of the 3 systems are shown to differ at 5 %; these data (40 instances) support no order."),
-        (np.eye(2, 40)[[0, 1]], "No two of the 2 systems are shown to differ at 5 %; these data (40 instances) support no order."),
+        (np.ones((3, 40)), "No two of the 3 systems are shown to differ at 5 %. These data (40 instances) support no order."),
+        (np.eye(2, 40)[[0, 1]], "No two of the 2 systems are shown to differ at 5 %. These data (40 instances) support no order."),
         (np.array([[1] * 40, [1] + [0] * 39]), "'s0' is shown to be better than 's1' at 5 %."),
         (
             np.array([[1] * 40, [1] * 20 + [0] * 20, [1] + [0] * 39]),
-            "'s0' is shown to be better than all other systems at 5 %; all 2 pairs of neighbours are shown to differ, so the whole order is.",
+            "'s0' is shown to be better than all other systems at 5 %. All 2 pairs of neighbours are shown to differ at 5 %, so the whole order is.",
         ),
         (
             np.array([[1] * 40, [1] * 39 + [0], [1] + [0] * 39]),
-            "2 of the 3 systems may be first, among them 's0'; 1 of the 2 pairs of neighbours is shown to differ at 5 %.",
+            "2 of the 3 systems may be first: 's0', 's1'. No system is shown to be better than one of them at 5 %. Of the 2 pairs of neighbours, 1 is shown to differ at 5 %.",
         ),
     ],
 )  # fmt: skip
