@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
@@ -32,7 +33,7 @@ from app.cli.terminal.output import (
     command_output,
 )
 from app.cli.terminal.problem_tables import show_problems
-from app.cli.terminal.significance_table import show_significance
+from app.cli.terminal.significance_table import show_board_rankings, show_significance
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -253,6 +254,17 @@ def quota(
         out.result(result, lambda console: object_tables.show_quota(console, result))
 
 
+def _check_comparison(*, significance: bool, rankings: bool, metric: str | None, is_part: bool) -> None:
+    """Refuse options that a comparison of all rows has no use for."""
+    if significance and rankings:
+        raise typer.BadParameter("use only one of --significance and --rankings")
+    if (significance or rankings) and is_part:
+        option = "--significance" if significance else "--rankings"
+        raise typer.BadParameter(f"{option} shows all rows, as a table or with --json")
+    if rankings and metric is not None:
+        raise typer.BadParameter("--rankings shows every metric", param_hint="--metric")
+
+
 def leaderboard(
     *,
     slug: Slug,
@@ -274,6 +286,9 @@ def leaderboard(
     significance: Annotated[
         bool, typer.Option("--significance", help="Show how sure the order is: rank sets, intervals and tie groups.")
     ] = False,
+    rankings: Annotated[
+        bool, typer.Option("--rankings", help="Show the ranks by every metric side by side, and which pairs flip.")
+    ] = False,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
@@ -281,13 +296,14 @@ def leaderboard(
     """Show the leaderboard of a phase, best first."""
     if as_csv + as_latex + as_json > 1:
         raise typer.BadParameter("use only one of --csv, --latex and --json")
-    if significance and (as_csv or as_latex or limit is not None or cursor is not None):
-        raise typer.BadParameter("--significance shows all rows, as a table or with --json")
+    is_part = as_csv or as_latex or limit is not None or cursor is not None
+    _check_comparison(significance=significance, rankings=rankings, metric=metric, is_part=is_part)
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
         name = client.phase(slug, phase)
-        if significance:
-            found = client.significance(slug, name, metric=metric, split=split)
-            out.result(found, lambda console: show_significance(console, found))
+        if significance or rankings:
+            read_all = partial(client.significance, metric=metric) if significance else client.rankings
+            show, found = show_significance if significance else show_board_rankings, read_all(slug, name, split=split)
+            out.result(found, lambda console: show(console, found))
             return
         if as_csv or as_latex:
             read = client.leaderboard_csv if as_csv else client.leaderboard_latex

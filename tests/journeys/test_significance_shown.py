@@ -234,6 +234,15 @@ def test_the_command_shows_how_sure_the_order_is(
     as_json = run_assay("leaderboard", slug, "--significance", "--json").value()
     assert as_json == significance_of(people.admin, slug)
     assert run_assay("leaderboard", slug, "--significance", "--csv").status == 2
+    path = f"{MAIN_PHASE_PATH.format(slug)}/leaderboard/rankings"
+    eventually(lambda: people.admin.get(path).json()["status"] == "current", "the rankings are there")
+    ranks = run_assay("leaderboard", slug, "--rankings")
+    assert ranks.status == 0, ranks.err
+    best = min(lines, key=lambda name: lines[name]["rank"])
+    assert next(line for line in ranks.out.splitlines() if line.startswith(best)).split()[1] == "1"
+    assert "Kendall's tau-b between the rankings" in ranks.out
+    assert run_assay("leaderboard", slug, "--rankings", "--json").value() == people.admin.get(path).json()
+    assert run_assay("leaderboard", slug, "--rankings", "--metric", "accuracy").status == 2
     other = run_assay("leaderboard", slug, "--significance", "--metric", "no_such")
     assert other.status != 0
     assert "no_such" in other.err

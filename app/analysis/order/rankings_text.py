@@ -36,7 +36,8 @@ def flip_count(rankings: _Rankings) -> int:
 
 def rankings_sentence(rankings: _Rankings) -> str:
     """The conclusion from rankings in the form of JSON."""
-    return conclude_rankings(flip_count(rankings), rankings["significant_flips"], len(rankings["metrics"]))
+    significant = sum(bool(flip["significant"]) for flip in rankings["flips"])
+    return conclude_rankings(flip_count(rankings), significant, len(rankings["metrics"]))
 
 
 def metric_strings(rankings: _Rankings) -> list[str]:

@@ -33,16 +33,16 @@ def show_order(console: "Console", report: Mapping[str, Any]) -> None:
     for note, system in reversed(reasons.items()):
         console.print(f"{clean(system)}: {clean(note)}", **PLAIN)
     if "rankings" in report:
-        _show_rankings(console, report["rankings"])
+        console.print()
+        show_rankings(console, report["rankings"])
 
 
-def _show_rankings(console: "Console", rankings: Mapping[str, Any]) -> None:
-    """Ranks by each metric, how far the rankings agree, and the pairs that flip."""
+def show_rankings(console: "Console", rankings: Mapping[str, Any], *, noun: str = "system") -> None:
+    """Print ranks by each metric, how far the rankings agree, and the pairs that flip; `noun`: what is ranked."""
     metrics, rows, flips = metric_strings(rankings), rankings["rows"], rankings["flips"]
-    console.print()
     console.print(clean(rankings_sentence(rankings)), **PLAIN)
     ranks = [Column(text, [row["ranks"][text] for row in rows], right=True) for text in metrics]
-    names = Column("system", [row["system"] for row in rows], wrap=True)
+    names = Column(noun, [row["system"] for row in rows], wrap=True)
     show_table(console, [names, *ranks], title="Ranks by each metric; 1 is best")
     taus = [Column(text, [tau_text(rankings, one, text) for one in metrics], right=True) for text in metrics]
     title = f"Kendall's tau-b between the rankings, n = {len(rows):,}"

