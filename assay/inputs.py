@@ -168,13 +168,26 @@ def _metadata(given: Mapping[str, Any], gold: Table) -> dict[str, Any]:
             continue
         if name in {"folds", "groups"}:
             by_id = value if isinstance(value, Mapping) else by_position(name, value, _ids(gold))
-            content = {text_of(key): None if part is None else text_of(part) for key, part in by_id.items()}
+            content = parts_by_id(by_id)
         else:
             content = value
         kind = GOLD_METADATA_KINDS[name.replace("_", "-")]
         with refusals():
             found[name] = kind.parse(json.loads(json.dumps(content, default=_json)))
     return found
+
+
+def parts_by_id(given: Mapping[Any, Any]) -> dict[str, str | None]:
+    """Groups or folds by id; None for a missing one, which is refused later with its place."""
+    return {text_of(key): None if _is_missing(part) else text_of(part) for key, part in given.items()}
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether it is None, NaN or a missing value of pandas, which all differ from themselves or have no answer."""
+    try:
+        return value is None or not bool(value == value)  # noqa: PLR0124 - NaN is the value that is not itself
+    except TypeError:
+        return True
 
 
 def by_position(name: str, values: Any, ids: Sequence[str]) -> dict[str, Any]:

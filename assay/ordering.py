@@ -12,6 +12,7 @@ from app.analysis.order.order_predictions import gives_order, order_predictions
 from app.analysis.order.order_report import order_systems
 from app.analysis.order.rank_chart import chart_file
 from app.offline import in_id_order
+from app.scoring.declaration.gold_metadata import GOLD_METADATA_KINDS
 from app.scoring.declaration.metric_syntax import pluralize
 from assay.inputs import (
     InvalidInput,
@@ -21,6 +22,7 @@ from assay.inputs import (
     column_names,
     index_of,
     items,
+    parts_by_id,
     refusals,
     score_tables,
     text_of,
@@ -65,7 +67,7 @@ class Order:
 
 def order(
     gold: Table,
-    systems: Mapping[str, Table],
+    systems: Mapping[Any, Table],
     *,
     metric: str | Sequence[str] = "f1_macro",
     task: str | None = None,
@@ -85,10 +87,14 @@ def order(
     if not systems:
         raise InvalidInput("There are no systems to order.")
     metrics = [metric] if isinstance(metric, str) else list(metric)
+    if not metrics:
+        raise InvalidInput("There is no metric to order by.")
     settings = Settings(metrics, task, positive_label, classes, options or {}, void, metadata)
     outcomes = score_tables(gold, list(systems.values()), settings)
     cases, ids = {}, list[str]()
-    for name, outcome in zip(systems, outcomes, strict=True):
+    for name, outcome in zip(map(text_of, systems), outcomes, strict=True):
+        if name in cases:
+            raise InvalidInput(f"Two systems have the name '{name}' as text. Rename one of them.")
         cases[name], ids = in_id_order(outcome)
     for call in outcomes[0].calls:
         if not gives_order(call):
@@ -129,7 +135,7 @@ def order_table(
         known = None
         if groups is not None:
             by_id = groups if isinstance(groups, Mapping) else by_position("groups", groups, [*map(text_of, ids)])
-            known = {text_of(key): text_of(group) for key, group in by_id.items()}
+            known = GOLD_METADATA_KINDS["groups"].parse(parts_by_id(by_id))
         return Order(order_systems(matrix, lower_is_better=lower_is_better, groups=known, draw_seed=str(draw_seed)))
 
 

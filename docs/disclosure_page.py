@@ -56,8 +56,8 @@ predict, once the phase is open; organizers for the ids of the public split.
 - **Intervals, p-values and rank sets**, where the phase shows them. Both ends of an interval, the numbers of a pair of
   rows (difference, its interval, p-value) and the shares of draws in which a row is first, second and third count with
   the digits that are shown, rank sets and tie groups with log2 of the number of rows, and the notes beside them with
-  {notes} bits. One submission shows the numbers of its row and of its pairs with all other rows, and may move every rank
-  set. On a hidden board nothing is compared for participants; on one that is shown after the close it counts once. Draw
+  {notes} bits. One submission shows the numbers of its row and of its pairs with all other rows, and may move the rank sets
+  and these shares of all rows. On a hidden board nothing is compared for participants; on one that is shown after the close it counts once. Draw
   seeds are public and reveal nothing about labels. A comparison tells how many instances the split has.
 - **The quota.** `total`, or `per_day` times the days of the window. Without either, submissions are unlimited and the
   bound is all labels. Dry runs and rejected files reveal nothing: they are answered without the labels. Failed

@@ -87,7 +87,7 @@ def settled_tag(board_tag: str, team_id: str, submission_id: str) -> str:
 
 
 def intervals_tag(phase_id: str, submission_id: str) -> str:
-    """The tag of the intervals of one submission: boards show them a second later, to its team and organizers too."""
+    """The tag of the intervals of one submission, which any reader may be shown a second later."""
     return settled_tag(analysis_tag(phase_id), NO_TEAM, submission_id)
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from pydantic_core import from_json
 
 from app.actions.submissions.read_leaderboard import BoardPage
-from app.actions.uncertainty.wording import conclude, describe_choice
+from app.actions.uncertainty.wording import NOT_CHOSEN, ONE_ENTRY, conclude, describe_choice
 from app.api.caching.cached_reply import CachedReply
 from app.errors import BadCursor, BadRequest
 from app.web.board_cells import Cell, metric_cells
@@ -88,7 +88,7 @@ class BoardTable:
     conclusion: str | None
     """What a reader may conclude from the ranks; None where the rows of this page do not tell."""
     choice: str | None
-    """What it means that teams sent several entries; None where each sent one."""
+    """A warning that the shown split chose the rows; None where it did not, as far as these rows tell."""
 
     @property
     def has_ranges(self) -> bool:
@@ -180,8 +180,10 @@ def _columns_of_cells(board: Board, rows: Sequence[dict[str, Any]]) -> list[list
 
 
 def _choice(board: Board, rows: Sequence[Mapping[str, Any]]) -> str | None:
-    most, rule = max((row["entries"] for row in rows), default=0), board["selection"]
-    return str(describe_choice(rule["rule"], rule["max"], board["split"], most)["meaning"]) if most > 1 else None
+    most = max((row["entries"] for row in rows if row["rank"] is not None), default=0)
+    rule, is_whole = board["selection"], len(rows) == board["total"]
+    choice = describe_choice(rule["rule"], rule["max"], board["split"], most, is_whole=is_whole)
+    return None if choice["meaning"] in {ONE_ENTRY, NOT_CHOSEN} else str(choice["meaning"])
 
 
 def _with_group_lines(rows: list[Row]) -> list[Row]:

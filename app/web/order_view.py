@@ -101,8 +101,10 @@ def order_view(payload: Payload, board: Payload) -> OrderView | None:
     metric_name = next(each["name"] for each in board["metrics"] if each["key"] == board["primary"])
     table = _relations(rows, payload["pairs"])
     verdicts = [table[at][at + 1] for at in range(len(rows) - 1)]
-    different, compared = verdicts.count("better"), sum(each != "unknown" for each in verdicts)
-    found = [payload["conclusion"], neighbours_that_differ(different, compared, len(verdicts))]
+    found = [payload["conclusion"]]
+    # Not for the neighbours of former rows, nor where the pairs of later rows are not listed, nor to say a thing twice.
+    if payload["status"] == "current" and "unknown" not in verdicts and len(verdicts) > 1 and "better" in verdicts:
+        found.append(neighbours_that_differ(verdicts.count("better"), len(verdicts), len(verdicts)))
     pairs = payload["pairs"]
     return OrderView(
         sentences=[sentence for sentence in found if sentence],

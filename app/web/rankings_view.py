@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from app.analysis.order.rankings_text import LISTED_FLIPS, conclude_rankings, flip_count
+from app.analysis.order.rankings_text import LISTED_FLIPS, flip_count, rankings_sentence
 from app.drawing.uncertainty import Slope, slopes
 from app.web.formatting import DASH
 from app.web.order_view import LISTED_ROWS, Drawing
@@ -88,9 +88,8 @@ def rankings_view(payload: Payload) -> RankingsView | None:
     rows = [row for row in result["rows"] if row["key"] in names]
     rows.sort(key=lambda row: (row["ranks"].get(metrics[0].key) is None, row["ranks"].get(metrics[0].key)))
     flips = [flip for flip in result["flips"] if flip["a"] in names and flip["b"] in names]
-    count, significant = flip_count(result), sum(bool(flip["significant"]) for flip in flips)
     return RankingsView(
-        sentence=conclude_rankings(count, significant, len(metrics)),
+        sentence=rankings_sentence(result) if payload["status"] == "current" else "",
         metrics=metrics,
         slopes=_draw(rows, metrics, names) if len(metrics) > 1 else None,
         tau=[[_tau_cell(result, one.key, other.key) for other in metrics] for one in metrics],
@@ -98,7 +97,7 @@ def rankings_view(payload: Payload) -> RankingsView | None:
             Flip(names[flip["a"]], names[flip["b"]], *_labels_of(flip, labels), bool(flip["significant"]))
             for flip in sorted(flips, key=lambda flip: not flip["significant"])[:LISTED_FLIPS]
         ],
-        flip_count=count,
+        flip_count=flip_count(result),
         rows=[(names[row["key"]], [_rank(row, metric.key) for metric in metrics]) for row in rows[:LISTED_ROWS]],
         stability=[_steadiness(metric.name, result["stability"].get(metric.key) or {}) for metric in metrics],
         notes=list(result.get("notes") or ()),

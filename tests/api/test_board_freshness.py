@@ -16,7 +16,7 @@ from app.api.caching import board_cache
 from app.api.caching.board_cache import ALL_TEAMS, MIN_BUILD_INTERVAL_SECONDS, BoardCache
 from app.api.caching.cached_reply import CachedReply
 from app.errors import DatabaseUnavailable
-from app.store.board_invalidation import ALL_BOARDS
+from app.store.board_invalidation import ALL_BOARDS, intervals_tag
 from tests.api.single_board import BLUE, BOARD_KEY, GREEN, build_board, entry, kept_board, settle
 from tests.live_service import MAX_WAIT_SECONDS, eventually
 
@@ -163,6 +163,14 @@ def test_the_same_board_has_the_same_bytes_at_every_api() -> None:
 
 
 # ---- scores that arrive ---------------------------------------------------------------------------
+
+
+def test_intervals_may_be_missing_for_a_second_to_every_reader(clock: list[float]) -> None:
+    boards = kept_board(clock, "analysis 1")
+    boards.invalidate(frozenset({intervals_tag("1", "s1")}))
+    assert all(boards.get(BOARD_KEY, reader) is not None for reader in (None, BLUE, ALL_TEAMS))
+    clock[0] += MIN_BUILD_INTERVAL_SECONDS
+    assert boards.get(BOARD_KEY, None) is None
 
 
 def test_a_board_that_lacks_a_new_score_is_shown_for_a_second_except_to_those_whose_score_it_is(

@@ -104,10 +104,11 @@ def test_build_time_and_age_of_boards_are_measured(app: ServedApp) -> None:
     admin.get(board).raise_for_status()
     before = scrape(app.url)
     assert admin.submit("digits", LABELS, team="Blue").json()["status"] == "finished"
-    admin.get(board).raise_for_status()
+    for _ in range(50):  # most are served from memory; it is built again for the score and what is computed of it
+        admin.get(board).raise_for_status()
     after = scrape(app.url)
     for name in ("assay_board_build_seconds", "assay_board_age_seconds"):
-        assert after.value(f"{name}_count") > before.value(f"{name}_count"), name
+        assert 0 < after.value(f"{name}_count") - before.value(f"{name}_count") < 50, name
         assert after.value(f"{name}_sum") > before.value(f"{name}_sum"), name
 
 

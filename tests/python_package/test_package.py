@@ -155,6 +155,25 @@ def test_results_that_cannot_be_ordered_are_named(results: Any, words: str) -> N
         assay.order_table(results)
 
 
+@pytest.mark.parametrize("missing", [None, float("nan")])
+def test_a_missing_group_is_no_group(missing: Any) -> None:
+    with pytest.raises(assay.InvalidInput, match="groups are not valid: /1"):
+        assay.order_table({"one": [1, 0], "two": [0, 1]}, groups=["g", missing])
+    with pytest.raises(assay.InvalidInput, match="groups are not valid: /1"):
+        assay.score(["a", "b"], ["a", "b"], metrics=["accuracy"], groups=["g", missing])
+
+
+def test_names_of_systems_are_text_and_metrics_count_once() -> None:
+    order = assay.order(["a", "b"] * 9, {1: ["a"] * 18, 2: ["a", "b"] * 9}, metric=["accuracy", "accuracy"])
+    assert [row["system"] for row in order.rows] == ["2", "1"]
+    assert order.rankings is None
+    assert "<svg" in order.svg()
+    with pytest.raises(assay.InvalidInput, match="the name '1'"):
+        assay.order(["a"], {1: ["a"], "1": ["a"]})
+    with pytest.raises(assay.InvalidInput, match="no metric"):
+        assay.order(["a"], {"one": ["a"]}, metric=[])
+
+
 def test_groups_need_one_for_each_instance() -> None:
     with pytest.raises(assay.InvalidInput, match="`groups` has 1 value for 2 instances"):
         assay.order_table({"one": [1, 0]}, groups=["g"])

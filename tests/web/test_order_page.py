@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from app.web.board_cells import metric_cells
+from app.web.order_view import order_view
 from tests.api.conftest import GOLD
 from tests.api.in_process_app import ServedApp
 from tests.live_service import eventually
@@ -64,12 +65,33 @@ def test_the_page_says_what_the_data_say_about_the_order(compared: tuple[str, st
     answer = reader.get(ORDER.format(compared[0]))
     text = answer.text
     assert heading(answer)
-    assert "None of the" in text or "The one pair of neighbours is not shown to differ at 5 %." in text
+    assert "No two of the 2 ranked rows are shown to differ at 5 %." in text
     for words in ("May have ranks", "Who would stand first", "Which rows differ", "How far the rankings agree"):
         assert words in text
     assert "like these" in text
     assert text.count("<svg") >= 4
     assert " equal at 5" not in text
+
+
+@pytest.mark.parametrize("status", ["current", "pending"])
+def test_former_rows_allow_no_conclusion(status: str) -> None:
+    """The API gives no conclusion from a former comparison; the pairs of neighbours are then former ones too."""
+    names = ("row", "team", "value", "rank", "rank_low", "rank_high", "tie_group", "entries", "submission")
+    rows = [
+        dict(zip(names, (at, {"name": name}, 1.0 - at, at + 1, at + 1, at + 1, at + 1, 1, name), strict=True))
+        for at, name in enumerate("ABC")
+    ]
+    pairs = [
+        {"a": a, "b": b, "different": True, "difference": 0.5, "low": 0.4, "high": 0.6, "p_value": 0.01}
+        for a, b in ((0, 1), (0, 2), (1, 2))
+    ]
+    is_current = status == "current"
+    payload = {"status": status, "conclusion": "A is best." if is_current else None, "rows": rows, "pairs": pairs}
+    board = {"primary": "accuracy", "metrics": [{"key": "accuracy", "name": "accuracy"}], "rows": []}
+    view = order_view(payload, board)
+    assert view is not None
+    whole = "All 2 pairs of neighbours are shown to differ at 5 %, so the whole order is shown."
+    assert view.sentences == (["A is best.", whole] if is_current else [])
 
 
 def test_the_order_by_another_metric_has_its_address(compared: tuple[str, str], reader: Reader) -> None:

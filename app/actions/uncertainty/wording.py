@@ -17,27 +17,31 @@ NULL_HYPOTHESIS = (
 NOT_CHOSEN = "This split chose none of the rows, so the claim of 5 % holds."
 ONE_ENTRY = "Every team sent one entry, so nothing was chosen among several and the claim of 5 % holds."
 CHOSEN = (
-    "The values on this split chose the row of each team among up to {} entries. Rank sets and p-values treat rows as "
+    "The values on this split chose the row of each team among {}. Rank sets and p-values treat rows as "
     "fixed beforehand, so more than 5 % of such boards show a false difference."
 )
 FEEDBACK = (
-    "Teams saw their values on this split while they sent up to {} entries. Rank sets and p-values treat rows as fixed "
+    "Teams saw their values on this split while they sent {}. Rank sets and p-values treat rows as fixed "
     "beforehand, so more than 5 % of such boards may show a false difference."
 )
 
 
-def describe_choice(selection: str, selection_max: int | None, split: str, most_entries: int) -> dict[str, Any]:
+def describe_choice(
+    selection: str, selection_max: int | None, split: str, most_entries: int, *, is_whole: bool = True
+) -> dict[str, Any]:
     """Whether the shown split chose the rows, among how many entries of a team at most, and what that means.
 
     Only the private split chooses nothing: its values are seen after the release. Of several entries that a team
-    selected, it takes the best.
+    selected, it takes the best. `is_whole`: `most_entries` is that of the whole board, so that a sentence may name it.
     """
     if most_entries <= 1:
         return {"chosen_by_split": False, "most_entries": most_entries, "meaning": ONE_ENTRY}
     if split == "private" and (selection != "selected" or selection_max == 1):
         return {"chosen_by_split": False, "most_entries": most_entries, "meaning": NOT_CHOSEN}
     chosen = selection != "latest"
-    meaning = (CHOSEN if chosen else FEEDBACK).format(most_entries)
+    meaning = (CHOSEN if chosen else FEEDBACK).format(
+        f"up to {most_entries} entries" if is_whole else "several entries"
+    )
     return {"chosen_by_split": chosen, "most_entries": most_entries, "meaning": meaning}
 
 

@@ -18,9 +18,9 @@ def conclude(rows: Sequence[Mapping[str, Any]], sets: RankSets, order: Sequence[
     first = who_may_be_first(
         [RankSet(f"'{row['system']}'", row["rank_low"], row["rank_high"]) for row in known], valued, noun="system"
     )
-    if first is None:
-        return "No system is compared, so there is no order."
-    if valued > 1 and not sets.better.any():
+    if first is None or len(known) < min(2, valued):
+        return "Fewer than two systems could be compared, so there is no order."
+    if valued > 1 and len(known) == valued and not sets.better.any():
         data = pluralize(board.instances, "instance") if board.groups is None else pluralize(board.groups, "group")
         return f"{first} These data ({data}) support no order."
     pairs = list(pairwise(order[:valued]))

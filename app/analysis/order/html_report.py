@@ -1,6 +1,6 @@
 """The report on an order as one HTML file that needs nothing else: conclusion, chart, table, notes, how to read it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -47,8 +47,7 @@ def html_report(report: Mapping[str, Any], *, name: str) -> str:
     size = len(report["rows"])
     cut = f"<p>The chart shows the first {MAX_CHARTED} of {size:,} systems.</p>" if size > MAX_CHARTED else ""
     notes = "".join(f"<li>{escape(note)}</li>" for note in report["notes"])
-    reasons = {note: row["system"] for row in reversed(report["rows"]) for note in row["notes"]}
-    notes += "".join(f"<li>{escape(system)}: {escape(note)}</li>" for note, system in reversed(reasons.items()))
+    notes += "".join(f"<li>{escape(note)}</li>" for note in notes_on_systems(report["rows"]))
     reading = "".join(f"<li>{text}</li>" for text in _READING)
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -63,6 +62,18 @@ def html_report(report: Mapping[str, Any], *, name: str) -> str:
         + (f"<h2>Notes</h2>\n<ul>{notes}</ul>\n" if notes else "")
         + f"<h2>How to read this</h2>\n<ul>{reading}</ul>\n</body>\n</html>\n"
     )
+
+
+def notes_on_systems(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Each note on an interval once, with the systems that it is about."""
+    systems: dict[str, list[str]] = {}
+    for row in rows:
+        for note in row["notes"]:
+            systems.setdefault(note, []).append(row["system"])
+    return [
+        f"{names[0]}{f' and {len(names) - 1:,} more' if len(names) > 1 else ''}: {note}"
+        for note, names in systems.items()
+    ]
 
 
 def _facts(report: Mapping[str, Any]) -> str:

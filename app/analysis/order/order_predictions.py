@@ -33,6 +33,7 @@ def order_predictions(
     share a name, and the pairs that flip; `options` are the conventions of those averages. Without any value there is
     a `reason` instead of an order.
     """
+    calls = list({call.text: call for call in calls}.values())
     call = calls[0]
     systems = sorted(cases)
     entries = [BoardCase(name, cases[name]) for name in systems]

@@ -4,29 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from app.scoring.declaration.metric_syntax import pluralize
-
 LISTED_FLIPS = 100
 _Rankings = Mapping[str, Any]
-
-
-def conclude_rankings(flips: int, significant: int, metrics: int) -> str:
-    """What so many flips say of the choice of the metric."""
-    if metrics < 2:
-        return "There is one ranking, so there is nothing to compare it with."
-    if not flips:
-        return "No pair changes places between these metrics."
-    if not significant:
-        return (
-            "Some pairs change places from metric to metric, but no such pair is shown to differ at 5 % under both: the "
-            "choice of the metric changes the order only where the data do not support an order."
-        )
-    verb = "is" if significant == 1 else "are"
-    return (
-        f"Of {pluralize(flips, 'change')} of places between two metrics, {significant:,} {verb} significant: each of the "
-        "two metrics shows, at 5 %, that the pair differs, in opposite orders. There the choice of the metric decides "
-        "who is better."
-    )
 
 
 def flip_count(rankings: _Rankings) -> int:
@@ -35,9 +14,30 @@ def flip_count(rankings: _Rankings) -> int:
 
 
 def rankings_sentence(rankings: _Rankings) -> str:
-    """The conclusion from rankings in the form of JSON."""
-    significant = sum(bool(flip["significant"]) for flip in rankings["flips"])
-    return conclude_rankings(flip_count(rankings), significant, len(rankings["metrics"]))
+    """What the flips say of the choice of the metric."""
+    flips, metrics = flip_count(rankings), len(rankings["metrics"])
+    if metrics < 2:
+        return "There is one ranking, so there is nothing to compare it with."
+    if not flips:
+        return "No pair changes places between these metrics."
+    significant = rankings["significant_flips"]
+    if not significant:
+        return (
+            "Some pairs change places from metric to metric, but no such pair is shown to differ at 5 % under both: it is "
+            "not shown that the choice of the metric decides who is better."
+        )
+    changes = "1 change" if flips == 1 else f"{flips:,} changes"
+    return (
+        f"Of {changes} of places between two metrics, {significant:,} {'is' if significant == 1 else 'are'} significant: "
+        "each of the two metrics shows, at 5 %, that the pair differs, in opposite orders. There the choice of the "
+        "metric decides who is better."
+    )
+
+
+def tau_rows_text(rankings: _Rankings) -> str:
+    """Over how many systems tau-b is computed: those that both metrics rank."""
+    sizes = {rows for of in rankings["tau_rows"].values() for rows in of.values()}
+    return f"n = {sizes.pop():,}" if len(sizes) == 1 else "over the systems that both rank"
 
 
 def metric_strings(rankings: _Rankings) -> list[str]:
@@ -65,13 +65,12 @@ def rankings_html(rankings: _Rankings) -> str:
     taus = ([one, *(tau_text(rankings, one, other) for other in metrics)] for one in metrics)
     count, flips = flip_count(rankings), rankings["flips"][:LISTED_FLIPS]
     listed = "".join(f"<li>{escape(flip_text(flip))}</li>" for flip in flips)
-    cut = f" The first {len(flips):,} of {count:,}:" if len(flips) < count else ""
-    size = len(rankings["rows"])
+    cut = f"<p>The first {len(flips):,} of {count:,}:</p>\n" if len(flips) < count else ""
     return (
         f"<h2>Rankings by other metrics</h2>\n<p>{escape(rankings_sentence(rankings))}</p>\n"
         + _table("Ranks by each metric; 1 is best.", ["system", *metrics], ranks)
-        + _table(f"Kendall's tau-b between the rankings of {pluralize(size, 'system')}.", ["metric", *metrics], taus)
-        + (f"<h3>Pairs that change places</h3>\n<p>{cut}</p>\n<ul>{listed}</ul>\n" if flips else "")
+        + _table(f"Kendall's tau-b between the rankings, {tau_rows_text(rankings)}.", ["metric", *metrics], taus)
+        + (f"<h3>Pairs that change places</h3>\n{cut}<ul>{listed}</ul>\n" if flips else "")
     )
 
 

@@ -23,6 +23,7 @@ from starlette.concurrency import run_in_threadpool
 from app.api.caching.cached_reply import CachedReply
 from app.store.board_invalidation import (
     ALL_BOARDS,
+    NO_TEAM,
     SettledTag,
     is_waiting_tag,
     parse_settled_tag,
@@ -94,7 +95,7 @@ class _NewScores:
 
     def concern(self, reader: str | None) -> bool:
         """Whether this reader has to see them at once: a member of such a team, or an organizer (`ALL_TEAMS`)."""
-        return reader in self.teams or (reader == ALL_TEAMS and bool(self.teams))
+        return reader in self.teams or (reader == ALL_TEAMS and bool(self.teams - {NO_TEAM}))
 
 
 @dataclass(slots=True, eq=False)

@@ -3,8 +3,15 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from app.analysis.order.html_report import first_share_text, interval_text, rank_set_text
-from app.analysis.order.rankings_text import flip_count, flip_text, metric_strings, rankings_sentence, tau_text
+from app.analysis.order.html_report import first_share_text, interval_text, notes_on_systems, rank_set_text
+from app.analysis.order.rankings_text import (
+    flip_count,
+    flip_text,
+    metric_strings,
+    rankings_sentence,
+    tau_rows_text,
+    tau_text,
+)
 from app.cli.terminal.safe_text import PLAIN, clean
 from app.cli.terminal.table_layout import UNDEFINED, Column, score_column, show_table
 
@@ -29,9 +36,8 @@ def show_order(console: "Console", report: Mapping[str, Any]) -> None:
     ]
     show_table(console, columns)
     console.print(_sizes(report), **PLAIN)
-    reasons = {note: row["system"] for row in reversed(rows) for note in row["notes"]}
-    for note, system in reversed(reasons.items()):
-        console.print(f"{clean(system)}: {clean(note)}", **PLAIN)
+    for note in notes_on_systems(rows):
+        console.print(clean(note), **PLAIN)
     if "rankings" in report:
         console.print()
         show_rankings(console, report["rankings"])
@@ -45,12 +51,15 @@ def show_rankings(console: "Console", rankings: Mapping[str, Any], *, noun: str 
     names = Column(noun, [row["system"] for row in rows], wrap=True)
     show_table(console, [names, *ranks], title="Ranks by each metric; 1 is best")
     taus = [Column(text, [tau_text(rankings, one, text) for one in metrics], right=True) for text in metrics]
-    title = f"Kendall's tau-b between the rankings, n = {len(rows):,}"
+    title = f"Kendall's tau-b between the rankings, {tau_rows_text(rankings)}"
     show_table(console, [Column("metric", metrics), *taus], title=title)
+    for note in rankings["notes"]:
+        console.print(clean(note), **PLAIN)
     for flip in flips[:_LISTED_FLIPS]:
         console.print(clean(flip_text(flip)), **PLAIN)
     if len(flips) > _LISTED_FLIPS:
-        console.print(f"… {flip_count(rankings) - _LISTED_FLIPS:,} more flips: --json", **PLAIN)
+        more, limit = flip_count(rankings) - _LISTED_FLIPS, len(flips)
+        console.print(f"… {more:,} more flips; --json has {limit - _LISTED_FLIPS:,} of them", **PLAIN)
 
 
 def _sizes(report: Mapping[str, Any]) -> str:

@@ -52,7 +52,8 @@ def show_board_rankings(console: "Console", found: Json) -> None:
     rows = [{**row, "system": names[row["key"]]} for row in result["rows"]]
     rows.sort(key=lambda row: row["ranks"].get(primary) or len(rows) + 1)
     flips = [{**flip, "a": names[flip["a"]], "b": names[flip["b"]]} for flip in result["flips"]]
-    show_rankings(console, {**result, "rows": rows, "flips": flips}, noun="team")
+    metrics = sorted(result["metrics"], key=lambda metric: metric["metric"] != primary)
+    show_rankings(console, {**result, "rows": rows, "flips": flips, "metrics": metrics}, noun="team")
 
 
 def _basis(rests_on: Json, seed: str) -> str:

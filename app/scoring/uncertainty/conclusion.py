@@ -52,7 +52,9 @@ def neighbours_that_differ(different: int, compared: int, total: int) -> str | N
     if total == 1:
         return f"The one pair of neighbours is {'' if different else 'not '}shown to differ at 5 %."
     if different == total:
-        return f"All {total:,} pairs of neighbours are shown to differ at 5 %, so the whole order is."
+        return f"All {total:,} pairs of neighbours are shown to differ at 5 %, so the whole order is shown."
+    if compared == 1:
+        return f"The one pair of neighbours that was compared is {'' if different else 'not '}shown to differ at 5 %."
     pairs = f"the {compared:,} pairs of neighbours" + (" that were compared" if compared < total else "")
     if different == 0:
         return f"None of {pairs} is shown to differ at 5 %."

@@ -79,6 +79,7 @@ class Rankings:
     tau_rows: dict[str, dict[str, int]]
     flips: tuple[Flip, ...]
     flip_counts: dict[str, dict[str, int]]
+    significant_flips: int
     stability: dict[str, Stability]
     draws: int
     notes: tuple[str, ...] = ()
@@ -114,6 +115,7 @@ class Rankings:
                 for flip in self.flips
             ],
             "flip_counts": self.flip_counts,
+            "significant_flips": self.significant_flips,
             "stability": {
                 text: {name: getattr(one, name) for name in ("tau_mean", "tau_low", "tau_high", "same_first")}
                 for text, one in self.stability.items()
@@ -166,9 +168,9 @@ def side_by_side(
         confirm = partial(_confirm_flips, tester, flipping)
         sets[call.text] = rank_sets(board_of(cases, call, values[call.text], draws[call.text], confirm))
     names = tuple(entry.key for entry in entries)
-    flips = sorted(_flips(names, keys, sets), key=lambda flip: not flip.significant)
+    flips = _find_flips(names, keys, sets)
     taus = {(one, other): tau_b(keys[one], keys[other]) for one in keys for other in keys}
-    notes = [] if len(flips) <= MAX_FLIPS else [f"{len(flips):,} flips; the first {MAX_FLIPS:,} are listed."]
+    notes = [] if flips.total <= MAX_FLIPS else [f"{flips.total:,} flips; the first {MAX_FLIPS:,} are listed."]
     return Rankings(
         split=split,
         instances=cases[0].gold.n,
@@ -179,8 +181,9 @@ def side_by_side(
         ranks={text: _ranks(some) for text, some in keys.items()},
         tau={one: {other: taus[one, other][0] for other in keys} for one in keys},
         tau_rows={one: {other: taus[one, other][1] for other in keys} for one in keys},
-        flips=tuple(flips[:MAX_FLIPS]),
-        flip_counts=_flip_counts(list(keys), flips),
+        flips=flips.listed,
+        flip_counts=flips.counts,
+        significant_flips=flips.significant,
         stability={call.text: _stability(keys[call.text], draws[call.text], call) for call in calls},
         draws=min(plan.draws, DRAWS),
         notes=tuple(notes),
@@ -188,7 +191,7 @@ def side_by_side(
 
 
 def _empty(split: str, recipe: tuple[str, ...], reason: str) -> Rankings:
-    return Rankings(split, 0, (), (), recipe, {}, {}, {}, {}, (), {}, {}, 0, reason=reason)
+    return Rankings(split, 0, (), (), recipe, {}, {}, {}, {}, (), {}, 0, {}, 0, reason=reason)
 
 
 def _keys(values: Sequence[float | None], call: MetricCall) -> Floats:
@@ -218,8 +221,11 @@ def tau_b(first: Floats, second: Floats) -> tuple[float | None, int]:
 
 def _flipping(keys: Mapping[str, Floats]) -> NDArray[np.bool_]:
     """Rows × rows: whether any two of these metrics rank the pair strictly the other way round."""
-    signs = np.array([np.sign(some[:, None] - some[None, :]) for some in keys.values()])
-    return np.asarray((signs < 0).any(axis=0) & (signs > 0).any(axis=0))
+    before = after = np.zeros((0, 0), dtype=bool)
+    for some in keys.values():
+        first = some[:, None] < some[None, :]
+        before, after = (first, first.T) if not before.size else (before | first, after | first.T)
+    return before & after
 
 
 def _confirm_flips(
@@ -231,22 +237,29 @@ def _confirm_flips(
     return [tests.get(pair, PairTest(1.0, 1.0)) for pair in pairs]
 
 
-def _flips(names: Sequence[str], keys: dict[str, Floats], sets: dict[str, RankSets]) -> Any:
+@dataclass(frozen=True, slots=True)
+class _Flips:
+    """The first flips, significant ones first, and how many there are for each two metrics."""
+
+    listed: tuple[Flip, ...]
+    counts: dict[str, dict[str, int]]
+    total: int
+    significant: int
+
+
+def _find_flips(names: Sequence[str], keys: Mapping[str, Floats], sets: Mapping[str, RankSets]) -> _Flips:
     """Every pair of rows that two metrics rank strictly the other way round."""
+    listed: dict[bool, list[Flip]] = {True: [], False: []}
+    counts, total, found = {one: dict.fromkeys(keys, 0) for one in keys}, 0, 0
     for one, other in itertools.combinations(keys, 2):
-        first, second = (np.sign(keys[text][:, None] - keys[text][None, :]) for text in (one, other))
-        for a, b in zip(*np.nonzero((first < 0) & (second > 0)), strict=True):
-            significant = bool(sets[one].better[a, b] and sets[other].better[b, a])
-            yield Flip(names[a], names[b], (one, other), significant)
-
-
-def _flip_counts(texts: Sequence[str], flips: Sequence[Flip]) -> dict[str, dict[str, int]]:
-    counts = {one: dict.fromkeys(texts, 0) for one in texts}
-    for flip in flips:
-        one, other = flip.metrics
-        counts[one][other] += 1
-        counts[other][one] += 1
-    return counts
+        flips = (keys[one][:, None] < keys[one][None, :]) & (keys[other][:, None] > keys[other][None, :])
+        significant = flips & sets[one].better & sets[other].better.T
+        counts[one][other] = counts[other][one] = int(flips.sum())
+        total, found = total + counts[one][other], found + int(significant.sum())
+        for meaning, some in ((True, significant), (False, flips & ~significant)):
+            for a, b in np.argwhere(some)[: MAX_FLIPS - len(listed[meaning])].tolist():
+                listed[meaning].append(Flip(names[a], names[b], (one, other), meaning))
+    return _Flips((*listed[True], *listed[False])[:MAX_FLIPS], counts, total, found)
 
 
 def _stability(keys: Floats, draws: Floats, call: MetricCall) -> Stability:

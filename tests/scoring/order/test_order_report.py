@@ -145,7 +145,7 @@ def test_thousands_of_systems_are_ordered_in_part_and_the_report_says_so() -> No
         (np.array([[1] * 40, [1] + [0] * 39]), "'s0' is shown to be better than 's1' at 5 %."),
         (
             np.array([[1] * 40, [1] * 20 + [0] * 20, [1] + [0] * 39]),
-            "'s0' is shown to be better than all other systems at 5 %. All 2 pairs of neighbours are shown to differ at 5 %, so the whole order is.",
+            "'s0' is shown to be better than all other systems at 5 %. All 2 pairs of neighbours are shown to differ at 5 %, so the whole order is shown.",
         ),
         (
             np.array([[1] * 40, [1] * 39 + [0], [1] + [0] * 39]),
