@@ -71,6 +71,7 @@ def fill(live: Live) -> FilledSite:
     sounds.fill(site.people, site.names)
     crowded.fill(site.people["organizer"], site.names)
     _others(site)
+    _limited(site)
     _empty_account(site)
     return site
 
@@ -127,6 +128,18 @@ def _others(site: FilledSite) -> None:
     organizer.patch("/challenges/past/phases/main", json=body).raise_for_status()
     organizer.post("/challenges/past/archive", json={"reason": "It is over."}).raise_for_status()
     site.names |= {"whales": "whales", "draft": "draft", "secret": "secret", "past": "past"}
+
+
+def _limited(site: FilledSite) -> None:
+    """A challenge whose Ladder limits feedback, with a file that improved its team's best so far and one that did not."""
+    gold = [{"id": f"tide{number:03}", "label": "ebb" if number % 2 else "flood"} for number in range(100)]
+    recipe = {"primary": "accuracy", "metrics": ["accuracy", "f1_macro"], "ladder": {"step": 0.05}}
+    open_challenge(site.people["organizer"], "tides", gold, title="Turning of the tides", recipe=recipe)
+    captain = site.people["captain"].join("tides", "Blue whales")
+    for name, floods in (("tides_better", 30), ("tides_equal", 31)):
+        sent = {row["id"]: "flood" if at < floods else row["label"] for at, row in enumerate(gold)}
+        site.names[name] = require_finished(captain.submit("tides", sent, method="Tables of the moon"))["id"]
+    site.names["tides"] = "tides"
 
 
 def _empty_account(site: FilledSite) -> None:
