@@ -22,6 +22,8 @@ PIECES = {
     "W2": "multi-label predictions with tens of thousands of labels, from the bytes to seven metrics",
     "W3-metrics": "metrics of a matrix of scores, from arrays, on one thread",
     "W3-files": "files of scores, from the bytes to a checked matrix in the order of the gold",
+    "W4": "intervals and rank sets: metrics in thousands of resamples",
+    "W5": "a named pair: metrics in thousands of random exchanges",
     "W6-boards": "reading a leaderboard over HTTP",
     "W6-pages": "leaderboards as pages beside JSON, a long one, and readers who wait for changes",
     "W6-readers": "live readers of a leaderboard while scores arrive",

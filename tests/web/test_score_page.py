@@ -223,7 +223,7 @@ def test_a_page_of_a_board_with_links_stays_light() -> None:
 
     metrics = [{"key": key, "name": key.replace("_", " "), "direction": "higher"} for key in keys]
     board = {"rows": [*map(row, range(1, 201))], "total": 200, "metrics": metrics, "primary": keys[0]}
-    board |= {"significance": {"status": "current"}, "selection": {"rule": "latest"}, "split": "all"}
+    board |= {"significance": {"status": "current"}, "selection": {"rule": "latest", "max": None}, "split": "all"}
     table = make_table(board, "x", BoardQuery(), may_read=lambda _: True, own_team=None, has_counts=True)
     html: str = environment().get_template("board_table.html").module.rows(table, True, "Board")  # type: ignore[attr-defined]
     assert html.count("/scores/") == 200 * 20
