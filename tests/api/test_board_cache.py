@@ -24,7 +24,7 @@ from app.runtime.telemetry import prometheus_text
 from app.store import board_invalidation
 from app.store.board_invalidation import ALL_BOARDS
 from app.store.session import Database
-from app.store.tables import AnalysisTask, BoardChange, Phase
+from app.store.tables import Phase
 from tests.api.conftest import GOLD
 from tests.api.in_process_app import ServedApp, app_settings, serve_app
 from tests.live_service import MAX_WAIT_SECONDS, Caller, eventually, open_challenge
@@ -95,15 +95,8 @@ def rows(app: ServedApp) -> ServedApp:
     for number in range(12):
         sent = {name: label if at < number else "cat" for at, (name, label) in enumerate(LABELS.items())}
         assert app.admin().submit("digits", sent, team=f"Team {number} éß").status_code == 201
-    eventually(lambda: is_analysed(app), "nothing changes the boards any more")
+    app.wait_until_analysed()
     return app
-
-
-def is_analysed(app: ServedApp) -> bool:
-    """Whether all intervals are computed and all rows compared."""
-    with app.app.state.service.db.read() as session:
-        waiting = session.query(AnalysisTask).where(AnalysisTask.status != "done")
-        return bool(waiting.count() == session.query(BoardChange).count() == 0)
 
 
 QUERIES: list[tuple[str, BoardFormat, str | None]] = [
@@ -257,7 +250,7 @@ def test_many_readers_while_results_arrive_cost_one_build_a_second(
     with serve_app(app_settings(tmp_path / "data")) as app:
         open_challenge(app.admin(), "digits", GOLD, phases=[{"name": "main", "reports": reports}])
         sent = app.admin().submit("digits", LABELS, team="Blue").json()
-        eventually(lambda: is_analysed(app), "nothing else changes the boards any more")
+        app.wait_until_analysed()
         db, ended = app.app.state.service.db, threading.Event()
         with db.read() as session:
             phase_id = session.query(Phase).one().id

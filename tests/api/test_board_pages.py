@@ -22,6 +22,7 @@ def rows(app: ServedApp) -> ServedApp:
     for number in range(12):
         sent = {row["id"]: row["label"] if at < number else "cat" for at, row in enumerate(GOLD)}
         assert app.admin().submit("digits", sent, team=f"Page {number}").status_code == 201
+    app.wait_until_analysed()
     return app
 
 

@@ -18,6 +18,7 @@ from app.cli.terminal import (
     announcement_tables,
     audit_table,
     object_tables,
+    order_tables,
     phase_tables,
     problem_tables,
     registration_tables,
@@ -72,6 +73,15 @@ COMPARED["rows"] = [
     {"rank": 1, "rank_low": 1, "rank_high": 2, "tie_group": 1, "team": TEAM, "value": 0.9, "low": 0.85, "high": 0.93}
     | {"entries": 3}
 ]
+_FLIP = {"metrics": ["f1_macro", "accuracy"], "significant": True}
+_RANKS = {"f1_macro": 1, "accuracy": 2}
+RANKINGS: dict[str, Any] = {"metrics": [{"metric": "f1_macro"}, {"metric": "accuracy"}], "notes": [LONG]}
+RANKINGS |= {"rows": [{"system": LONG, "ranks": _RANKS}], "flips": [_FLIP | {"a": LONG, "b": "Green"}]}
+RANKINGS |= {"tau": {name: dict.fromkeys(_RANKS, 0.5) for name in _RANKS}, "significant_flips": 1}
+RANKINGS |= {"tau_rows": {name: dict.fromkeys(_RANKS, 2) for name in _RANKS}}
+RANKINGS |= {"flip_counts": {"f1_macro": {"accuracy": 1}, "accuracy": {"f1_macro": 1}}}
+RANKED: dict[str, Any] = COMPARED | {"primary": "f1_macro", "rows": [{"row": 0, "team": TEAM}]}
+RANKED["result"] = RANKINGS | {"rows": [{"key": 0, "ranks": _RANKS}], "flips": [_FLIP | {"a": 0, "b": 0}]}
 LADDER: dict[str, Any] = {"ladder": {"meaning": LONG}, "guarantee": LONG, "phase": "main"}
 LADDER["teams"] = [{"team": TEAM, "submissions": 5, "releases": 2, "waiting": 0, "value": 0.75}]
 PROBLEM = {"file": "gold", "code": "unknown_id", "line": 3, "column": 1, "got": LONG, "message": LONG}
@@ -96,6 +106,8 @@ TABLES: Mapping[str, Callable[[Console], None]] = {
         {"rows": [RELEASE], "selection": RULE, "released_at": None, "choices_until": None, "obstacles": []},
     ),
     "show_significance": lambda console: significance_table.show_significance(console, COMPARED),
+    "show_board_rankings": lambda console: significance_table.show_board_rankings(console, RANKED),
+    "show_rankings": lambda console: order_tables.show_rankings(console, RANKINGS),
     "show_ladder": lambda console: phase_tables.show_ladder(console, LADDER),
     "show_problems": lambda console: problem_tables.show_problems(console, {"problems": [PROBLEM]}),
     "show_registrations": lambda console: registration_tables.show_registrations(console, [REGISTRATION]),
