@@ -80,7 +80,7 @@ class ServedApp:
 
         def is_analysed() -> bool:
             with self.app.state.service.db.read() as session:
-                waiting = session.query(AnalysisTask).where(AnalysisTask.status != "done")
+                waiting = session.query(AnalysisTask).where(AnalysisTask.status.in_(["queued", "running"]))
                 return bool(waiting.count() == session.query(BoardChange).count() == 0)
 
         eventually(is_analysed, "all intervals are computed and all rows compared")

@@ -51,6 +51,7 @@ def slug(app: ServedApp) -> str:
     submit(admin, slug, "Majority", 1, baseline=True)
     banned = submit(admin, slug, "Banned", 4)
     assert admin.post(f"/submissions/{banned}/disqualify", json={"reason": "r"}).status_code == 200
+    app.wait_until_analysed()
     return slug
 
 
@@ -128,6 +129,7 @@ def test_a_board_that_is_too_long_is_not_even_built_to_be_sorted(
     slug = new_challenge(app.admin(), "too-long")
     for number in range(3):
         submit(app.admin(), slug, f"Team {number}", number)
+    app.wait_until_analysed()
     monkeypatch.setattr("app.web.board_table.MAX_SORTED_ROWS", 2)
     for query in ("q=team", "sort=team", "order=descending"):
         answer = reader.get(f"{PATH.format(slug)}?{query}")

@@ -150,6 +150,7 @@ def sessions_taken() -> Iterator[list[Any]]:
 def test_waiting_readers_take_no_session_and_no_thread(app: ServedApp, new_reader: Callable[[], Reader]) -> None:
     slug = new_challenge(app.admin(), "many")
     submit(app.admin(), slug, "First", 2)
+    app.wait_until_analysed()
     hub: ChangeHub = app.app.state.service.changes
     readers = [new_reader() for _ in range(20)]
     opened = [following(each, stream_path(each.get(PATH.format(slug)))) for each in readers]
@@ -176,6 +177,7 @@ def test_waiting_readers_take_no_session_and_no_thread(app: ServedApp, new_reade
 def test_a_kept_page_takes_no_session(app: ServedApp, reader: Reader, query: str) -> None:
     slug = new_challenge(app.admin(), "kept")
     submit(app.admin(), slug, "First", 2)
+    app.wait_until_analysed()
     address = PATH.format(slug) + query
     first = reader.get(address)
     with sessions_taken() as taken:
