@@ -44,7 +44,7 @@ def new_challenge(admin: Caller, stem: str, **fields: Any) -> str:
 def slug(app: ServedApp) -> str:
     """A challenge with a board of every kind of row."""
     admin = app.admin()
-    slug = new_challenge(admin, "rows")
+    slug = new_challenge(admin, "rows", phases=[{"name": "main", "reports": ["scores"]}])
     submit(admin, slug, "Blue <b>", 3, method="method of & blue")
     submit(admin, slug, "Green", 3)
     submit(admin, slug, "Red", 2, method="red method")
