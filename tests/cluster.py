@@ -146,6 +146,14 @@ class Cluster:
         """The processes that only score."""
         return [part for part in self.parts if part.role == "worker"]
 
+    def restart_ended(self) -> None:
+        """Start the processes that have ended, and wait until they are ready."""
+        ended = [part for part in self.parts if part.process is None or part.process.poll() is not None]
+        for part in ended:
+            part.start()
+        for part in ended:
+            part.wait_ready()
+
     def caller(self, token: str | None, api: int = 0) -> Caller:
         """Someone who talks to one of the APIs."""
         client = Caller(self.apis[api].url, token)

@@ -190,11 +190,7 @@ class AnalysisCluster:
     def restore(self) -> None:
         """Mend whatever a test did to the processes, and finish what it left."""
         self.release()
-        ended = [part for part in self.cluster.parts if part.process is None or part.process.poll() is not None]
-        for part in ended:
-            part.start()
-        for part in ended:
-            part.wait_ready()
+        self.cluster.restart_ended()
         self.start_analysts()
 
     def logged(self, since: Sequence[int] = (0, 0)) -> str:

@@ -26,11 +26,7 @@ def workers_at_work(site: ChallengeCluster) -> Iterator[list[ServiceProcess]]:
     """Two workers at work; whatever a test does to the processes is mended after it."""
     yield site.cluster.workers
     site.release()
-    again = [part for part in site.cluster.parts if part.process is None or part.process.poll() is not None]
-    for part in again:
-        part.start()
-    for part in again:
-        part.wait_ready()
+    site.cluster.restart_ended()
 
 
 def beats(parts: Cluster) -> dict[str, object]:
