@@ -17,11 +17,13 @@ from app.store.audit_tables import *  # noqa: F403
 from app.store.base import *  # noqa: F403
 from app.store.base import ID, Base, JSONObject, one_of_check
 from app.store.challenge_tables import *  # noqa: F403
+from app.store.evidence_tables import *  # noqa: F403
 from app.store.ranking_tables import *  # noqa: F403
 from app.store.ranking_tables import submission_indexes
 from app.store.team_tables import *  # noqa: F403
 from app.store.team_tables import Team
 from app.store.types import new_id, utcnow
+from app.store.version_tables import *  # noqa: F403
 from app.task_priorities import WAITING_CONDITION
 
 
@@ -69,6 +71,18 @@ class GoldVersion(Base):
     notes: Mapped[list[str]]
     draw_seed: Mapped[str] = mapped_column(String(32), default=partial(token_hex, 16), server_default=text("''"))
     """The public seed of resampling and randomization with this gold; drawn once, never again."""
+    void_ids: Mapped[list[str] | None] = mapped_column(deferred=True, deferred_group="large")
+    """Ids that an earlier version held and this one does not: their predictions are ignored. None: there are none."""
+    ids_hash: Mapped[str | None] = mapped_column(String(64))
+    """Of all ids that are known: those of the file and void ones. All versions since the first submission share it."""
+    difference: Mapped[JSONObject | None] = mapped_column(deferred=True, deferred_group="large")
+    """How a correction differs from the version that was active when it was uploaded; None without one."""
+    nonce: Mapped[str] = mapped_column(
+        String(64), default=partial(token_hex, 32), server_default=text("''"), deferred=True
+    )
+    """The secret key of the commitment, in hexadecimal; published with the gold."""
+    commitment: Mapped[str | None] = mapped_column(String(64))
+    """HMAC-SHA-256 over the canonical content, under the nonce, in hexadecimal; None for older gold."""
     created_by: Mapped[str | None] = mapped_column(ForeignKey("users.id"))
     created_at: Mapped[datetime] = mapped_column(default=utcnow)
     activated_at: Mapped[datetime | None]

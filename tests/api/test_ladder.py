@@ -11,7 +11,7 @@ from app.actions.submissions.ladders import read_ladders
 from app.scoring.declaration.ladder_rule import LadderRule
 from app.scoring.uncertainty.ladder import fold_ladder
 from app.store import board_invalidation
-from app.store.queries import challenges, gold
+from app.store.queries.board_versions import active_version
 from app.store.tables import Phase, Score, Submission
 from tests.api.in_process_app import ServedApp, app_settings, serve_app
 from tests.live_service import PASSWORD, Caller, open_challenge
@@ -214,9 +214,9 @@ def test_outputs_are_the_fold_of_the_stored_scores(app: ServedApp, slug: str) ->
         query = select(Score.metrics).join(Submission, Submission.id == Score.submission_id)
         query = query.where(Submission.phase_id == phase.id, Score.split == "public").order_by(Submission.id)
         values = [metrics["accuracy"]["value"] for metrics in session.scalars(query)]
-        version, stored = gold.active(session, phase.id), challenges.active_recipe(session, phase)
+        version = active_version(session, phase)
         assert version is not None
-        ladders = read_ladders(session, phase, version, stored)
+        ladders = read_ladders(session, phase, version)
     assert ladders is not None
     rule = ladders.rule
     assert rule == LadderRule(rule.step)

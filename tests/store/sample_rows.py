@@ -14,6 +14,8 @@ from app.store.tables import (
     AuditEntry,
     Base,
     BoardAnalysis,
+    BoardPreview,
+    BoardSwitch,
     Challenge,
     ChallengeFile,
     ChallengeTerms,
@@ -24,18 +26,24 @@ from app.store.tables import (
     IdempotencyKey,
     Invitation,
     KnownAddress,
+    LogCheckpoint,
+    LogOrigin,
+    LogRecord,
+    LogTile,
     Organizer,
     PasswordReset,
     Phase,
     PreparedGold,
     QuotaEntry,
     QuotaGrant,
+    Receipt,
     Recipe,
     Registration,
     Rerun,
     Score,
     ScoreInterval,
     ScoreTask,
+    SigningKey,
     Submission,
     Team,
     TeamMembership,
@@ -155,4 +163,17 @@ def fill_tables(session: Session) -> RowIds:
     add_row(session, WorkerRow(id="0" * 32, name="host:1", slots=1, **beats))
     order = {"phase_id": phase, "user_id": user, "scorer_version": SCORER_VERSION}
     add_row(session, Rerun(total=1, **order))
+    versions = {"to_gold_id": gold, "to_recipe_id": recipe, "to_scorer_version": SCORER_VERSION}
+    add_row(session, BoardSwitch(phase_id=phase, number=1, status="done", **versions))
+    add_row(session, BoardPreview(phase_id=phase, status="scoring", **versions))
+    _fill_evidence(session, key)
     return RowIds(user, challenge, recipe, phase, gold, team, submission_id)
+
+
+def _fill_evidence(session: Session, key: dict[str, Any]) -> None:
+    add_row(session, Receipt(split="all", envelope="{}", **key))
+    key_id = add_row(session, SigningKey(id="0" * 43, purpose="log", public_key="0" * 43))
+    origin = add_row(session, LogOrigin(name="example.org/log", key_id=key_id))
+    add_row(session, LogRecord(kind="audit", entry="0" * 64, origin_id=origin, position=0))
+    add_row(session, LogTile(origin_id=origin, level=0, number=0, hashes=b"0"))
+    add_row(session, LogCheckpoint(origin_id=origin, size=1, note=""))

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from app.actions.submissions.board_scores import board_scores
 from app.actions.submissions.read_leaderboard import BoardAudience, BoardPage, _build_board
 from app.scoring.standings import standings
-from app.store.queries import board_entries, challenges, gold
+from app.store.queries import board_entries
+from app.store.queries.board_versions import active_version
 from app.store.queries.entry_choice import BoardScores
 from app.store.session import Database, ReadSession
 from app.store.tables import Phase
@@ -144,7 +145,6 @@ def test_entries_that_were_selected_over_better_ones_are_ranked_by_what_was_sele
 
 
 def scores_of(session: ReadSession, phase: Phase) -> BoardScores:
-    version = gold.active(session, phase.id)
+    version = active_version(session, phase)
     assert version is not None
-    stored = challenges.active_recipe(session, phase)
-    return board_scores(session, phase, version, stored, shown_split="all", ranked_by="f1_macro")
+    return board_scores(session, phase, version, shown_split="all", ranked_by="f1_macro")

@@ -53,8 +53,8 @@ def counts(db: Database) -> dict[str, int]:
 
 
 def kept_counts(before: dict[str, int], older_tables: list[str]) -> dict[str, int]:
-    """The counts after rows went through an older schema with these tables; rows of two tables are derived again."""
-    kept = {*older_tables, "ranked_values", "team_memberships"}
+    """The counts after rows went through an older schema with these tables; rows of three tables are derived again."""
+    kept = {*older_tables, "ranked_values", "team_memberships", "board_switches"}
     return {name: count if name in kept else 0 for name, count in before.items()}
 
 

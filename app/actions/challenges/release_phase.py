@@ -14,6 +14,7 @@ from app.errors import NotReleasable
 from app.scoring.declaration.metric_syntax import pluralize
 from app.store import clock
 from app.store.queries import challenges, gold, submissions
+from app.store.queries.board_versions import BoardVersion, active_version
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import GoldVersion, Phase
 
@@ -59,9 +60,10 @@ def release_phase(session: WriteSession, caller: Caller, slug: str, phase_slug: 
 
 
 def _preview(session: ReadSession, phase: Phase) -> ReleasePreview:
-    version = gold.active(session, phase.id)
+    of = active_version(session, phase)
+    version = None if of is None else of.gold
     obstacles = [] if phase.released_at is not None else _obstacles(session, phase, version)
-    rows = [] if version is None or not version.has_splits else _rows(session, phase, version)
+    rows = [] if of is None or not of.gold.has_splits else _rows(session, phase, of)
     recipe = parse_stored_recipe(phase, challenges.active_recipe(session, phase))
     meaning = describe_selection(recipe.selection, recipe.selection_max, recipe.tie_breakers)
     until = choices_open_until(session, phase) if recipe.selection == "selected" else None
@@ -85,13 +87,12 @@ def _obstacles(session: ReadSession, phase: Phase, version: GoldVersion | None) 
     return found
 
 
-def _rows(session: ReadSession, phase: Phase, version: GoldVersion) -> list[dict[str, Any]]:
+def _rows(session: ReadSession, phase: Phase, of: BoardVersion) -> list[dict[str, Any]]:
     """The teams in the order of the private board, with both ranks; a positive move is a rise."""
-    stored = challenges.active_recipe(session, phase)
     # A team has a row for the entry that counts, and one for each mark.
-    standings = split_standings(session, phase, version, stored, "public")[0]
+    standings = split_standings(session, phase, of, "public")[0]
     public = {(each.entry.team, each.entry.mark): each for each in standings}
-    private, names = split_standings(session, phase, version, stored, "private")
+    private, names = split_standings(session, phase, of, "private")
     rows = []
     for standing in private:
         team = standing.entry.team

@@ -5,11 +5,12 @@ from collections.abc import Collection, Sequence
 from app.actions.challenges.change_recipe import equivalent_recipe_ids, parse_stored_recipe
 from app.actions.submissions.score_visibility import visible_split
 from app.scoring.standings import Standing, standings
-from app.store.queries import board_entries, board_marks, challenges, entry_choice, gold
+from app.store.queries import board_entries, board_marks, entry_choice
+from app.store.queries.board_versions import BoardVersion, active_version
 from app.store.queries.entry_choice import BoardScores
 from app.store.queries.score_provenance import ScoreProvenance
 from app.store.session import ReadSession
-from app.store.tables import GoldVersion, Phase, Recipe
+from app.store.tables import Phase
 
 SELECTION_RULES = {
     "best": "The best submission of each team by its public value counts.",
@@ -32,7 +33,7 @@ def describe_selection(
 
 
 def board_scores(
-    session: ReadSession, phase: Phase, version: GoldVersion, stored: Recipe, *, shown_split: str, ranked_by: str
+    session: ReadSession, phase: Phase, of: BoardVersion, *, shown_split: str, ranked_by: str
 ) -> BoardScores:
     """Scores of one gold, one scorer version and equivalent recipes: a board never mixes incomparable scores.
 
@@ -40,13 +41,13 @@ def board_scores(
     selected, the board of the private split takes the best private one. Ranking by the primary metric uses the
     tie-breakers; ranking by another metric does not.
     """
-    recipe, recipe_ids = parse_stored_recipe(phase, stored), equivalent_recipe_ids(session, stored)
-    chosen_by = "public" if version.has_splits else shown_split
+    recipe, recipe_ids = parse_stored_recipe(phase, of.recipe), equivalent_recipe_ids(session, of.recipe)
+    chosen_by = "public" if of.gold.has_splits else shown_split
     return BoardScores(
         challenge_id=phase.challenge_id,
         phase_id=phase.id,
-        provenance=ScoreProvenance(version.id, recipe_ids, phase.scorer_version),
-        fingerprint=stored.fingerprint,
+        provenance=ScoreProvenance(of.gold.id, recipe_ids, of.scorer_version),
+        fingerprint=of.recipe.fingerprint,
         primary=recipe.primary,
         tie_breakers=tuple(recipe.tie_breakers),
         ranked_by=(ranked_by, *(recipe.tie_breakers if ranked_by == recipe.primary else ())),
@@ -59,21 +60,19 @@ def board_scores(
     )
 
 
-def public_ranks(
-    session: ReadSession, phase: Phase, version: GoldVersion, stored: Recipe, *, ranked_by: str
-) -> dict[str, int]:
+def public_ranks(session: ReadSession, phase: Phase, of: BoardVersion, *, ranked_by: str) -> dict[str, int]:
     """The rank of each team on the public split, by the same metric as the board that shows it."""
-    scores = board_scores(session, phase, version, stored, shown_split="public", ranked_by=ranked_by)
+    scores = board_scores(session, phase, of, shown_split="public", ranked_by=ranked_by)
     found = board_entries.entries(session, scores)
     return {standing.entry.team: standing.rank for standing in standings(found.entries) if standing.rank is not None}
 
 
 def split_standings(
-    session: ReadSession, phase: Phase, version: GoldVersion, stored: Recipe, split: str
+    session: ReadSession, phase: Phase, of: BoardVersion, split: str
 ) -> tuple[list[Standing], dict[str, str]]:
     """The board of a split by the primary metric, best first, and the names of its teams by id."""
-    primary = parse_stored_recipe(phase, stored).primary
-    scores = board_scores(session, phase, version, stored, shown_split=split, ranked_by=primary)
+    primary = parse_stored_recipe(phase, of.recipe).primary
+    scores = board_scores(session, phase, of, shown_split=split, ranked_by=primary)
     found = board_entries.entries(session, scores)
     return standings(found.entries), found.names
 
@@ -84,11 +83,10 @@ def counting_submissions(session: ReadSession, phase_id: str, teams: Collection[
     A team that is disqualified or barred has none.
     """
     phase = session.get_one(Phase, phase_id)
-    version = gold.active(session, phase_id)
+    of = active_version(session, phase)
     ranked = set(teams) - board_marks.marked_teams(session, phase.challenge_id).keys()
-    if version is None or not ranked:
+    if of is None or not ranked:
         return set()
-    stored = challenges.active_recipe(session, phase)
-    primary, shown = parse_stored_recipe(phase, stored).primary, visible_split(phase, version)
-    scores = board_scores(session, phase, version, stored, shown_split=shown, ranked_by=primary)
+    primary, shown = parse_stored_recipe(phase, of.recipe).primary, visible_split(phase, of.gold)
+    scores = board_scores(session, phase, of, shown_split=shown, ranked_by=primary)
     return {choice.submission for choice in entry_choice.chosen_entries(session, scores, sorted(ranked)).values()}

@@ -25,9 +25,10 @@ from app.scoring.uncertainty.ladder_wording import describe_ladder
 from app.store.queries import board_entries, board_marks
 from app.store.queries.board_entries import BoardEntries
 from app.store.queries.board_rows import BoardRow
+from app.store.queries.board_versions import BoardVersion
 from app.store.queries.entry_choice import BoardScores
 from app.store.session import ReadSession
-from app.store.tables import GoldVersion, Phase, Recipe
+from app.store.tables import Phase
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,16 +80,14 @@ def stored_ladder_meaning(stored: Mapping[str, Any]) -> str | None:
     return None if rule is None else describe_ladder(rule, str(name))
 
 
-def board_view(
-    session: ReadSession, phase: Phase, version: GoldVersion, stored: Recipe, *, ranked_by: str, organizer: bool
-) -> BoardView:
+def board_view(session: ReadSession, phase: Phase, of: BoardVersion, *, ranked_by: str, organizer: bool) -> BoardView:
     """The view of organizers, or that of everybody else; raises BadRequest for an order that the Ladder does not show."""
-    recipe = parse_stored_recipe(phase, stored)
+    recipe = parse_stored_recipe(phase, of.recipe)
     rule = ladder_in_force(recipe, phase.released_at, organizer=organizer)
     if rule is not None and ranked_by != recipe.primary:
         detail = f"While the Ladder limits feedback, the board is ranked by '{recipe.primary}' alone."
         raise BadRequest(detail, remedy="Leave out 'metric'. Other metrics are shown after the final release.")
-    ladders = None if rule is None else read_ladders(session, phase, version, stored)
+    ladders = None if rule is None else read_ladders(session, phase, of)
     return BoardView(recipe, score_view_for(recipe, organizer=organizer), ladders)
 
 

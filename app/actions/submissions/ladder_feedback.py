@@ -8,7 +8,8 @@ from app.actions.challenges.change_recipe import parse_stored_recipe
 from app.actions.submissions.ladder_board import describe_feedback
 from app.actions.submissions.ladders import LadderStep, PhaseLadders, ladder_in_force, read_ladders
 from app.actions.submissions.score_visibility import ScoreView
-from app.store.queries import challenges, gold
+from app.store.queries import challenges
+from app.store.queries.board_versions import active_version
 from app.store.queries.submission_details import SubmissionDetails
 from app.store.session import ReadSession
 from app.store.tables import Phase
@@ -46,9 +47,9 @@ def ladder_feedback(
     rule, described = ladder_in_force(recipe, phase.released_at, organizer=False), describe_feedback(recipe)
     if rule is None or described is None:
         return {}
-    version = gold.active(session, phase.id)
+    of = active_version(session, phase)
     teams = {each.submission.team_id for each in submissions}
-    ladders = None if version is None else read_ladders(session, phase, version, stored, teams)
+    ladders = None if of is None else read_ladders(session, phase, of, teams)
     steps = {} if ladders is None else ladders.steps
     return {
         each.submission.id: _feedback(each, steps.get(each.submission.id), ladders, view, described)

@@ -13,11 +13,12 @@ from app.actions.challenges.change_recipe import equivalent_recipe_ids, parse_st
 from app.scoring.declaration.ladder_rule import LadderRule
 from app.scoring.declaration.recipe import ScoringRecipe
 from app.scoring.uncertainty.ladder import LadderOutput, fold_ladder
-from app.store.queries import challenges, gold
+from app.store.queries import challenges
+from app.store.queries.board_versions import BoardVersion, active_version
 from app.store.queries.ladder_entries import LadderEntry, entries_in_order
 from app.store.queries.score_provenance import ScoreProvenance
 from app.store.session import ReadSession
-from app.store.tables import GoldVersion, Phase, Recipe
+from app.store.tables import GoldVersion, Phase
 
 
 def ladder_in_force(recipe: ScoringRecipe, released_at: datetime | None, *, organizer: bool) -> LadderRule | None:
@@ -61,17 +62,17 @@ def scored_instances(version: GoldVersion) -> int:
 
 
 def read_ladders(
-    session: ReadSession, phase: Phase, version: GoldVersion, stored: Recipe, teams: Collection[str] | None = None
+    session: ReadSession, phase: Phase, of: BoardVersion, teams: Collection[str] | None = None
 ) -> PhaseLadders | None:
     """The Ladders of a phase, or of these teams; None if its recipe has none."""
-    recipe = parse_stored_recipe(phase, stored)
+    recipe = parse_stored_recipe(phase, of.recipe)
     if recipe.ladder is None:
         return None
-    provenance = ScoreProvenance(version.id, equivalent_recipe_ids(session, stored), phase.scorer_version)
-    split = "public" if version.has_splits else "all"
+    provenance = ScoreProvenance(of.gold.id, equivalent_recipe_ids(session, of.recipe), of.scorer_version)
+    split = "public" if of.gold.has_splits else "all"
     entries = entries_in_order(session, phase.id, provenance, split=split, metric=recipe.primary, teams=teams)
     direction = next(call.metric.direction for call in recipe.metrics if call.text == recipe.primary)
-    size = scored_instances(version)
+    size = scored_instances(of.gold)
     steps = {step.entry.submission: step for step in fold_entries(entries, recipe.ladder, direction, size)}
     return PhaseLadders(recipe.ladder, recipe.primary, direction, size, steps)
 
@@ -79,12 +80,8 @@ def read_ladders(
 def read_team_ladders(session: ReadSession, phase_id: str, teams: Collection[str]) -> PhaseLadders | None:
     """The Ladders of these teams in a phase; None if it has none, or no gold."""
     phase = session.get_one(Phase, phase_id)
-    version = gold.active(session, phase_id)
-    return (
-        None
-        if version is None
-        else read_ladders(session, phase, version, challenges.active_recipe(session, phase), teams)
-    )
+    of = active_version(session, phase)
+    return None if of is None else read_ladders(session, phase, of, teams)
 
 
 def fold_entries(

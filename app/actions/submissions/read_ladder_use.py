@@ -11,7 +11,8 @@ from app.actions.submissions.ladders import LadderStep, PhaseLadders, read_ladde
 from app.scoring.declaration.metric import GROUPS
 from app.scoring.declaration.recipe import ScoringRecipe
 from app.scoring.uncertainty.ladder_wording import describe_guarantee, why_heuristic
-from app.store.queries import challenges, gold
+from app.store.queries import challenges
+from app.store.queries.board_versions import active_version
 from app.store.session import ReadSession
 from app.store.tables import GoldVersion, Phase
 
@@ -43,9 +44,10 @@ class LadderUse:
 def read_ladder_use(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> LadderUse:
     """The feedback spent in a phase; without a Ladder all of it is null and empty. Raises NotFound and Forbidden."""
     phase = load_organized_phase(session, caller, slug, phase_slug, writes=False)
-    version, stored = gold.active(session, phase.id), challenges.active_recipe(session, phase)
-    recipe = parse_stored_recipe(phase, stored)
-    ladders = None if version is None else read_ladders(session, phase, version, stored)
+    of = active_version(session, phase)
+    version = None if of is None else of.gold
+    recipe = parse_stored_recipe(phase, challenges.active_recipe(session, phase))
+    ladders = None if of is None else read_ladders(session, phase, of)
     teams = [] if ladders is None else _teams(ladders)
     return LadderUse(
         phase=phase.slug,

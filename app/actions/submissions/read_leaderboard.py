@@ -32,11 +32,12 @@ from app.scoring.declaration.metric_syntax import pluralize
 from app.scoring.declaration.recipe import ScoringRecipe
 from app.scoring.standings import Standing, standings
 from app.store import board_invalidation, clock, locks
-from app.store.queries import board_entries, board_rows, challenges, gold, submissions
+from app.store.queries import board_entries, board_rows, challenges, submissions
 from app.store.queries.board_rows import BoardRow
+from app.store.queries.board_versions import BoardVersion, active_version
 from app.store.queries.entry_choice import BoardScores
 from app.store.session import ReadSession, WriteSession
-from app.store.tables import GoldVersion, Phase, Recipe
+from app.store.tables import GoldVersion, Phase
 from app.store.types import utcnow
 
 VISITOR_AUDIENCE = "visitor"
@@ -268,8 +269,7 @@ def _require_all_scored(session: ReadSession, audience: BoardAudience) -> None:
 class ResolvedBoard(NamedTuple):
     """What a board is computed from."""
 
-    version: GoldVersion
-    stored: Recipe
+    version: BoardVersion
     recipe: ScoringRecipe
     scores: BoardScores
     view: BoardView
@@ -285,16 +285,15 @@ def resolve_board(
     phase, organizer = audience.phase, audience.organizer
     require_visible_board(phase, clock.now(session), organizer=organizer)
     _require_all_scored(session, audience)
-    version = gold.active(session, phase.id)
-    if version is None:
+    of = active_version(session, phase)
+    if of is None:
         raise NoGold
-    stored = challenges.active_recipe(session, phase)
-    recipe = parse_stored_recipe(phase, stored)
-    shown_split = resolve_split(phase, version, split, organizer=organizer)
+    recipe = parse_stored_recipe(phase, of.recipe)
+    shown_split = resolve_split(phase, of.gold, split, organizer=organizer)
     ranked_by = _ranking_metric(recipe, metric)
-    view = board_view(session, phase, version, stored, ranked_by=ranked_by, organizer=organizer)
-    scores = board_scores(session, phase, version, stored, shown_split=shown_split, ranked_by=ranked_by)
-    return ResolvedBoard(version, stored, recipe, scores, view)
+    view = board_view(session, phase, of, ranked_by=ranked_by, organizer=organizer)
+    scores = board_scores(session, phase, of, shown_split=shown_split, ranked_by=ranked_by)
+    return ResolvedBoard(of, recipe, scores, view)
 
 
 def _build_board(
@@ -302,7 +301,7 @@ def _build_board(
 ) -> tuple[dict[str, Any], BoardRows, GoldVersion]:
     """The board without its rows, the rows to load, and the active gold."""
     phase, organizer = audience.phase, audience.organizer
-    version, stored, recipe, scores, view = resolve_board(session, audience, split=split, metric=metric)
+    of, recipe, scores, view = resolve_board(session, audience, split=split, metric=metric)
     shown_split, ranked_by = scores.shown, scores.ranked_by[0]
     hides_names = phase.anonymous and not organizer
     # Each pseudonym depends on those of all other teams.
@@ -314,11 +313,11 @@ def _build_board(
     of_teams = None if page is None else {standing.entry.team for standing in shown}
     counts = board_entries.count_entries(session, scores, of_teams)
     is_released = shown_split == "private" and phase.released_at is not None
-    earlier = public_ranks(session, phase, version, stored, ranked_by=ranked_by) if is_released else {}
+    earlier = public_ranks(session, phase, of, ranked_by=ranked_by) if is_released else {}
     primary = next(call for call in recipe.metrics if call.text == ranked_by)
     team_names = TeamNames(found.names, hidden)
     allowed = view.ladders is None and (organizer or "significance" in phase.reports)
-    significance = board_significance(session, phase, version, scores, found, allowed=allowed)
+    significance = board_significance(session, phase, of.gold, scores, found, allowed=allowed)
     rows = BoardRows(
         scores,
         shown,
@@ -335,17 +334,17 @@ def _build_board(
         "primary": ranked_by,
         "direction": primary.metric.direction,
         "selection": describe_selection(recipe.selection, recipe.selection_max, recipe.tie_breakers),
-        "gold_version": version.version,
-        "recipe_version": stored.version,
-        "scorer_version": phase.scorer_version,
-        "draw_seed": version.draw_seed,
+        "gold_version": of.gold.version,
+        "recipe_version": of.recipe.version,
+        "scorer_version": of.scorer_version,
+        "draw_seed": of.gold.draw_seed,
         "significance": significance.to_dict(),
-        "as_of": _as_of(session, phase, version, stored),
+        "as_of": _as_of(session, phase, of),
         **view.fields,
         "total": found.total,
         "next": following,
     }
-    return board, rows, version
+    return board, rows, of.gold
 
 
 def _page_of(rows: list[Standing], page: BoardPage | None, total: int) -> tuple[list[Standing], str | None]:
@@ -376,11 +375,11 @@ def _pseudonyms(ranked: list[Standing], phase: Phase, *, own_team: str | None) -
     return {team: name for team, name in names.items() if team != own_team}
 
 
-def _as_of(session: ReadSession, phase: Phase, version: GoldVersion, recipe: Recipe) -> datetime:
+def _as_of(session: ReadSession, phase: Phase, of: BoardVersion) -> datetime:
     """The newest time among the inputs of the board.
 
     Never the end of a scoring, as its duration depends on the gold.
     """
     newest = board_entries.newest_submission_time(session, phase.id)
-    activated_at = version.activated_at or version.created_at
-    return max(activated_at, recipe.created_at, *([] if newest is None else [newest]))
+    activated_at = of.gold.activated_at or of.gold.created_at
+    return max(activated_at, of.recipe.created_at, *([] if newest is None else [newest]))

@@ -8,9 +8,10 @@ from cachetools import TTLCache
 from app.actions.submissions.board_scores import split_standings
 from app.actions.submissions.score_visibility import is_board_visible
 from app.store import clock
-from app.store.queries import audit_entries, challenges, gold
+from app.store.queries import audit_entries
+from app.store.queries.board_versions import BoardVersion, active_version
 from app.store.session import ReadSession
-from app.store.tables import GoldVersion, Phase
+from app.store.tables import Phase
 
 
 class ReleasedRanks(NamedTuple):
@@ -38,8 +39,8 @@ def released_ranks(session: ReadSession, phase_id: str, *, organizer: bool) -> R
     As on the board, the public rank beside a private one is that of the team, which another submission may have got.
     """
     phase = session.get_one(Phase, phase_id)
-    version = gold.active(session, phase.id)
-    if phase.released_at is None or version is None or not version.has_splits:
+    of = active_version(session, phase)
+    if phase.released_at is None or of is None or not of.gold.has_splits:
         return {}
     if not is_board_visible(phase, clock.now(session), organizer=organizer):
         return {}
@@ -47,13 +48,12 @@ def released_ranks(session: ReadSession, phase_id: str, *, organizer: bool) -> R
     with _lock:
         found = _known.get(key)
         if found is None:
-            found = _known[key] = _ranks(session, phase, version)
+            found = _known[key] = _ranks(session, phase, of)
         return found
 
 
-def _ranks(session: ReadSession, phase: Phase, version: GoldVersion) -> Ranks:
-    stored = challenges.active_recipe(session, phase)
-    private, public = (split_standings(session, phase, version, stored, split)[0] for split in ("private", "public"))
+def _ranks(session: ReadSession, phase: Phase, of: BoardVersion) -> Ranks:
+    private, public = (split_standings(session, phase, of, split)[0] for split in ("private", "public"))
     of_team = {each.entry.team: each.rank for each in public if each.rank is not None}
     found = {each.entry.submission: ReleasedRanks(None, each.rank) for each in public if each.rank is not None}
     counting = (each for each in private if each.rank is not None)

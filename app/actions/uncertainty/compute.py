@@ -34,7 +34,8 @@ from app.scoring_processes import (
 from app.scoring_processes.messages import AnalysisResult, BoardFile, CompareBoard, ComputeIntervals
 from app.store import board_invalidation, clock
 from app.store.analysis_tables import INTERVALS, SIGNIFICANCE
-from app.store.queries import analysis_tasks, board_analyses, board_entries, challenges, gold
+from app.store.queries import analysis_tasks, board_analyses, board_entries
+from app.store.queries.board_versions import active_version
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import AnalysisTask, GoldVersion, Phase, Recipe, Submission
 
@@ -129,15 +130,15 @@ def _load_intervals(session: ReadSession, task: AnalysisTask) -> LoadedAnalysis 
 
 def _load_board(session: ReadSession, task: AnalysisTask) -> LoadedAnalysis | NothingToDo | None:
     phase = session.get(Phase, task.phase_id)
-    version = None if phase is None else gold.active(session, phase.id)
-    if phase is None or version is None or phase.scorer_version != SCORER_VERSION:
+    of = None if phase is None else active_version(session, phase)
+    if phase is None or of is None or of.scorer_version != SCORER_VERSION:
         return NothingToDo()
-    stored = challenges.active_recipe(session, phase)
+    version, stored, _ = of
     recipe = parse_stored_recipe(phase, stored)
     metric = task.metric or None
     if task.split not in splits_of(version) or metric not in {None, *(call.text for call in recipe.metrics)}:
         return NothingToDo(forget=True)
-    scores = board_scores(session, phase, version, stored, shown_split=task.split, ranked_by=metric or recipe.primary)
+    scores = board_scores(session, phase, of, shown_split=task.split, ranked_by=metric or recipe.primary)
     ranked = standings(board_entries.entries(session, scores).entries)
     entries = sorted(each.entry.submission for each in ranked if each.rank is not None)
     if not entries:

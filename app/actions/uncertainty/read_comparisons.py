@@ -37,7 +37,7 @@ def read_significance(
     board = resolve_board(session, audience, split=split, metric=metric)
     ranked_by = board.scores.ranked_by[0]
     compared = is_compared(
-        audience.phase, board.version, split=board.scores.shown, metric=ranked_by, primary=board.recipe.primary
+        audience.phase, board.version.gold, split=board.scores.shown, metric=ranked_by, primary=board.recipe.primary
     )
     entries = board_entries.entries(session, board.scores).entries
     head, stored = _head(session, audience, board, SIGNIFICANCE, ranked_by, entries=entries if compared else None)
@@ -123,10 +123,10 @@ def _head(
         "phase": phase.slug,
         "split": board.scores.shown,
         "primary": board.recipe.primary,
-        "gold_version": board.version.version,
-        "recipe_version": board.stored.version,
+        "gold_version": board.version.gold.version,
+        "recipe_version": board.version.recipe.version,
         "scorer_version": phase.scorer_version,
-        "draw_seed": board.version.draw_seed,
+        "draw_seed": board.version.gold.draw_seed,
         "status": status,
         "reason": reason or None,
         "computed_at": None if stored is None else stored.computed_at,
