@@ -1,14 +1,15 @@
 """Queries for the scores that a board of other versions needs: which are missing, which are there, which failed."""
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, Select, exists, func, insert, select, update
+from sqlalchemy import ColumnElement, Select, delete, exists, func, insert, select, update
+from sqlalchemy.orm import aliased
 
 from app.store import clock
 from app.store.queries.score_provenance import ScoreProvenance
 from app.store.session import ReadSession, WriteSession
-from app.store.tables import Score, ScoreTask, Submission
+from app.store.tables import Phase, Rerun, Score, ScoreTask, Submission
 from app.store.types import id_at
 from app.task_priorities import RESCORING_PRIORITY
 
@@ -69,3 +70,79 @@ def failed_tasks(session: ReadSession, phase_id: str, provenance: ScoreProvenanc
     failed = provenance.task_condition() & (ScoreTask.status == "failed")
     query = select(ScoreTask).where(failed, ScoreTask.submission_id.in_(unscored(phase_id, provenance)))
     return list(session.scalars(query.order_by(ScoreTask.submission_id)))
+
+
+def requeue_failed(session: WriteSession, phase_id: str, provenance: ScoreProvenance) -> None:
+    """Give the tasks that failed for good new tries."""
+    failed = provenance.task_condition() & (ScoreTask.status == "failed")
+    again = update(ScoreTask).where(failed, ScoreTask.submission_id.in_(unscored(phase_id, provenance)))
+    state = {"status": "queued", "priority": RESCORING_PRIORITY, "crashes": 0, "interruptions": 0, "failure": None}
+    session.execute(again.values(**state, finished_at=None, not_before=None), execution_options=_QUIET)
+
+
+def cancel_tasks(session: WriteSession, phase_id: str, provenance: ScoreProvenance, now: datetime) -> None:
+    """Cancel the rescoring tasks of this provenance that have no scores yet; what runs is discarded when it ends."""
+    unfinished = ScoreTask.status.in_(("queued", "running")) & (ScoreTask.priority >= RESCORING_PRIORITY)
+    tasks = select(ScoreTask.id).where(unfinished, provenance.task_condition())
+    tasks = tasks.where(ScoreTask.submission_id.in_(unscored(phase_id, provenance)), ScoreTask.rerun_id.is_(None))
+    ids = list(session.scalars(tasks.order_by(ScoreTask.id).with_for_update()))
+    ended = {"status": "cancelled", "finished_at": now, "not_before": None, "lease_until": None}
+    for start in range(0, len(ids), 500):
+        some = update(ScoreTask).where(ScoreTask.id.in_(ids[start : start + 500]))
+        session.execute(some.values(**ended), execution_options=_QUIET)
+
+
+def unsettled_without_task(
+    session: ReadSession, phase_id: str, scorer_version: int, limit: int
+) -> list[tuple[str, str, str]]:
+    """Queued and running submissions without a task of this scorer version, with gold and recipe of their first task."""
+    newer, first = aliased(ScoreTask), aliased(ScoreTask)
+    has_newer = exists().where(newer.submission_id == Submission.id, newer.scorer_version == scorer_version)
+    earlier = exists().where(newer.submission_id == Submission.id, newer.id < first.id)
+    query = select(Submission.id, first.gold_id, first.recipe_id).join(first, first.submission_id == Submission.id)
+    unsettled = Submission.status.in_(("queued", "running")) & (Submission.phase_id == phase_id)
+    query = query.where(unsettled, ~has_newer, ~earlier).order_by(Submission.id).limit(limit)
+    return [(row[0], row[1], row[2]) for row in session.execute(query)]
+
+
+def unsettled_without_provenance(session: ReadSession, phase_id: str, provenance: ScoreProvenance) -> list[str]:
+    """Queued and running submissions without a task of this provenance."""
+    task = exists().where(ScoreTask.submission_id == Submission.id, provenance.task_condition())
+    unsettled = Submission.status.in_(("queued", "running")) & (Submission.phase_id == phase_id)
+    return list(session.scalars(select(Submission.id).where(unsettled, ~task).order_by(Submission.id)))
+
+
+def drop_other_queued(session: WriteSession, phase_id: str, provenance: ScoreProvenance) -> None:
+    """Delete the queued tasks of a phase that would score by other gold, another recipe or another scorer version."""
+    of_phase = ScoreTask.submission_id.in_(select(Submission.id).where(Submission.phase_id == phase_id))
+    other = (ScoreTask.status == "queued") & ScoreTask.rerun_id.is_(None) & ~provenance.task_condition()
+    session.execute(delete(ScoreTask).where(of_phase, other), execution_options=_QUIET)
+
+
+# ---- tasks of an older scorer version
+
+
+def _superseded(scorer_version: int) -> ColumnElement[bool]:
+    """Queued tasks of an older version whose submission has a task of this version."""
+    newer = aliased(ScoreTask)
+    has_newer = exists().where(newer.submission_id == ScoreTask.submission_id, newer.scorer_version == scorer_version)
+    return (ScoreTask.status == "queued") & (ScoreTask.scorer_version < scorer_version) & has_newer
+
+
+def has_superseded(session: ReadSession, scorer_version: int) -> bool:
+    """Whether tasks are queued that a newer version has superseded."""
+    return session.scalar(select(ScoreTask.id).where(_superseded(scorer_version)).limit(1)) is not None
+
+
+def cancel_superseded(session: WriteSession, scorer_version: int, now: datetime) -> None:
+    """Cancel the superseded tasks, and the rescoring orders of older versions."""
+    tasks = update(ScoreTask).where(_superseded(scorer_version))
+    tasks = tasks.values(status="cancelled", finished_at=now, not_before=None)
+    session.execute(tasks, execution_options=_QUIET)
+    orders = update(Rerun).where(Rerun.finished_at.is_(None), Rerun.scorer_version < scorer_version)
+    session.execute(orders.values(cancelled_at=now, finished_at=now), execution_options=_QUIET)
+
+
+def outdated_phases(session: ReadSession, scorer_version: int) -> list[Phase]:
+    """Phases with an older active version."""
+    return list(session.scalars(select(Phase).where(Phase.scorer_version < scorer_version).order_by(Phase.id)))
