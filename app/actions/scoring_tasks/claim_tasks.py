@@ -34,6 +34,8 @@ class LoadedTask:
     recipe: Mapping[str, Any]
     further: tuple[FurtherVersion, ...] = ()
     """What it is scored by besides, in the same turn, if the file is valid for this gold."""
+    accepted: bool = False
+    """Whether the file was accepted before (see ScorePredictions)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

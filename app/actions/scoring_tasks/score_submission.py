@@ -103,7 +103,7 @@ def _score_by_further_versions(
     found: list[tuple[FurtherVersion, FileResult]] = []
     for version in job.further:
         try:
-            result = _send_score_request(context, replace(job, gold=version.gold, recipe=version.recipe))
+            result = _send_score_request(context, replace(job, gold=version.gold, recipe=version.recipe, accepted=True))
         except (scoring_processes.ScoringProcessError, FileNotFoundError, Unavailable) as error:
             log.warning("further_scoring_failed", submission=job.submission_id, reason=type(error).__name__)
             continue
@@ -187,7 +187,7 @@ def _retry_interrupted(session: WriteSession, context: WorkerContext, task: Scor
 
 def _send_score_request(context: WorkerContext, job: LoadedTask) -> FileResult:
     with context.files.local_path(job.file_key) as path, context.figures.scoring_seconds.time():
-        request = ScorePredictions(job.gold.source, SourceFile(path, job.kind), job.recipe)
+        request = ScorePredictions(job.gold.source, SourceFile(path, job.kind), job.recipe, job.accepted)
         reply = send_scoring_request(context.db, context.files, context.processes, job.gold, request)
     assert isinstance(reply, FileResult)
     return reply
@@ -230,7 +230,7 @@ def _settle_result(
     """Whether the status of the submission became final, and the tags of the boards that changed."""
     status, submission_id = ("finished" if result.valid else "rejected"), key["submission_id"]
     if result.valid:
-        submissions.add_scores(session, key, result.scores)
+        submissions.add_scores(session, key, result.scores, result.empty_by_split)
     settled = submissions.set_final_status(session, submission_id, status, now, result.to_dict())
     if settled is not None:
         quota.settle(session, submission_id, status)
@@ -252,7 +252,7 @@ def _add_further_scores(
     keys = [version.score_key(submission_id) for version, _ in further]
     for key, (_, result) in zip(keys, further, strict=True):
         if not submissions.has_scores(session, key):
-            submissions.add_scores(session, key, result.scores)
+            submissions.add_scores(session, key, result.scores, result.empty_by_split)
     return keys
 
 

@@ -8,6 +8,7 @@ import structlog
 from app.actions.audit.record import record
 from app.actions.scoring_tasks.score_tests_again import score_tests_again
 from app.actions.versions import request_switch
+from app.actions.versions.compare_boards import compare_boards
 from app.actions.versions.target_scores import add_first_tasks, add_target_tasks, target_provenance
 from app.queue import Queue
 from app.store import clock, locks
@@ -148,6 +149,8 @@ def _switch(session: WriteSession, queue: Queue, row: BoardSwitch, before: Board
     row.from_recipe_id = None if before is None else before.recipe.id
     row.from_scorer_version = None if before is None else before.scorer_version
     session.flush()
+    if before is not None:
+        row.errata = compare_boards(session, phase, before, target)
     request_switch.log_switch(session, phase, row, before, target)
     _record(session, phase, row, before, target)
     score_tests_again(session, queue, phase)
