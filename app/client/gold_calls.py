@@ -52,7 +52,9 @@ class GoldCalls(Transport):
 
     def gold_difference(self, slug: str, phase: str, version: int) -> Json:
         """How a version differs from the one that it follows: counts, and in `items` every instance that is listed."""
-        path, found, cursor = phase_path(slug, phase, "gold", str(version), "difference"), {}, None
+        path = phase_path(slug, phase, "gold", str(version), "difference")
+        found: Json = {}
+        cursor: str | None = None
         while not found or cursor:
             part = self._json("GET", path, params={"limit": 200, "cursor": cursor})
             found = part | {"items": [*found.get("items", ()), *part["items"]]}
