@@ -140,6 +140,16 @@ def download_gold(session: WriteSession, caller: Caller, slug: str, phase_slug: 
     return version
 
 
+def open_commitment(session: WriteSession, caller: Caller, slug: str, phase_slug: str, number: int) -> GoldVersion:
+    """The version, with the secret key of its commitment, for an organizer who may download it; raises NotFound.
+
+    It is recorded, as a download is.
+    """
+    phase, version = load_gold_version(session, caller, slug, phase_slug, number, writes=False)
+    _record(session, caller, phase, "gold.open", {"gold": (None, number)})
+    return version
+
+
 def list_gold_versions(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> list[GoldVersion]:
     """All versions, newest first, for organizers."""
     return gold.versions(session, load_organized_phase(session, caller, slug, phase_slug, writes=False).id)

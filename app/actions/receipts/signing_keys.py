@@ -5,7 +5,7 @@ import threading
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import (
@@ -156,7 +156,7 @@ def rotate_key(session: WriteSession, settings: Settings) -> tuple[ReceiptKey | 
     return old, ReceiptKey.of(new)
 
 
-def public_key_set(session: ReadSession) -> dict[str, object]:
+def public_key_set(session: ReadSession) -> dict[str, Any]:
     """The JWK set of all keys that sign or signed receipts, the newest first."""
     stored = (decode_base64url(row.public_key) for row in receipts.receipt_keys(session))
     return key_set(each for each in stored if each is not None)
