@@ -24,6 +24,7 @@ from app.gold import (
     load_gold,
     normalize_distinct,
 )
+from app.receipts.content import content_sha256
 from app.scoring.declaration import decision_rules
 from app.scoring.declaration.decision_rules import ConfiguredDecisionRule
 from app.scoring.declaration.metric import MetricCall, Result
@@ -62,6 +63,8 @@ class ScoringOutcome:
     scores: dict[str, dict[str, Result]] = field(default_factory=dict)
     empty_predictions: dict[str, int] = field(default_factory=dict)
     """By split, how many instances have no prediction in a file that was accepted before; empty if all have one."""
+    content_sha256: str | None = None
+    """Of the canonical content of the predictions (app.receipts.content); None where there are problems."""
 
 
 class FileMemoryError(MemoryError):
@@ -169,7 +172,8 @@ def score_predictions(
     labels, rule, decision_notes = hard_labels(gold, arrays, decision, options or {})
     scores = score_labels(gold, labels, calls, arrays.scores, rule, probabilities=arrays.probabilities)
     empty = {} if arrays.empty is None else _count_by_split(gold, arrays.empty)
-    return ScoringOutcome(problems, [*notes, *decision_notes], _with_notes(scores, empty), empty)
+    noted = _with_notes(scores, empty)
+    return ScoringOutcome(problems, [*notes, *decision_notes], noted, empty, content_sha256(gold, arrays))
 
 
 def _count_by_split(gold: Gold, rows: NDArray[np.int64]) -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from secrets import token_hex
 from typing import Annotated, Any
 
 from fastapi import Body, Path, Query, Request
@@ -19,6 +20,7 @@ from app.actions.challenges.upload_gold import (
     changed_gold_file,
     delete_gold,
     download_gold,
+    gold_nonce,
     inspect_gold,
     list_gold_versions,
     load_gold_version,
@@ -73,6 +75,7 @@ from app.files import StoredFile
 from app.formats import FileKind
 from app.gold_metadata import CLASSES, GOLD_METADATA, GoldMetadataDeclaration
 from app.prepared.gold_source import GoldFile
+from app.receipts.gold_commitment import NONCE_BYTES
 from app.scoring_processes.messages import GoldSummary
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import GoldVersion
@@ -177,7 +180,8 @@ def _store_gold(
         file = new_gold_file(path, kind, rules, stored.sha256)
         if followed is not None:
             file = replace(file, metadata=followed.version.accessories)
-        summary = _inspect(state, file, followed)
+        nonce = token_hex(NONCE_BYTES)
+        summary = _inspect(state, file, followed, nonce)
     with state.db.write() as session:
         read: dict[str, Any] = {
             "stored": stored,
@@ -185,6 +189,7 @@ def _store_gold(
             "summary": summary,
             "rules": rules,
             "followed": followed,
+            "nonce": nonce,
         }
         row = store_gold(session, caller, slug, phase, **read)
         gold = gold_reference(row)
@@ -193,13 +198,13 @@ def _store_gold(
     return shape
 
 
-def _inspect(state: AppState, file: GoldFile, followed: FollowedGold | None) -> GoldSummary:
+def _inspect(state: AppState, file: GoldFile, followed: FollowedGold | None, nonce: str) -> GoldSummary:
     """What a reader process says about gold, and how it differs from the version that it is to follow, if any."""
     processes = state.gold_readers.processes
     if followed is None:
-        return inspect_gold(processes, file)
+        return inspect_gold(processes, file, nonce=nonce)
     with state.files.local_path(followed.version.file_key) as path:
-        return inspect_gold(processes, file, followed.source(path), keeps_splits=followed.keeps_splits)
+        return inspect_gold(processes, file, followed.source(path), nonce=nonce, keeps_splits=followed.keeps_splits)
 
 
 def _publish(state: AppState, gold: GoldReference) -> None:
@@ -393,9 +398,10 @@ def _set_metadata(
         with state.db.read() as session:
             file = changed_gold_file(session, caller, slug, phase, version, path=path, name=name, value=value)
             followed = find_followed_gold(session, caller, slug, phase)
-        summary = _inspect(state, file, followed)
+            nonce = gold_nonce(session, caller, slug, phase, version)
+        summary = _inspect(state, file, followed, nonce)
     with state.db.write() as session:
-        change: dict[str, Any] = {"name": name, "value": value, "summary": summary, "followed": followed}
+        change: dict[str, Any] = {"name": name, "value": value, "summary": summary, "file": file, "followed": followed}
         row = put_gold_metadata(session, caller, slug, phase, version, **change)
         gold, shape = gold_reference(row), gold_shape(row)
     _publish(state, gold)

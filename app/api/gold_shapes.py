@@ -50,6 +50,7 @@ class GoldShape(Shape):
     weighted: bool | None = Field(description="Whether instances have weights.")
     void_instances: int | None = Field(description="How many instances are not scored.")
     sha256: str
+    commitment: str | None = Field(None, description="The commitment that receipts name; null until it is computed.")
     size: int
     format: str
     train_frequencies: dict[str, int] | None = None

@@ -31,6 +31,8 @@ class CheckGold:
     active: GoldSource | None = None
     keeps_splits: bool = False
     """Whether the instances must stay in the splits of the active version, because its private scores are released."""
+    nonce: str | None = None
+    """The key of the commitment to the gold, in hexadecimal; None if none is wanted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +168,8 @@ class GoldSummary:
     """Of all ids that are known: those of the file and these (app.scoring.gold_content_hash.ids_hash)."""
     difference: dict[str, Any] | None = None
     """From the active version (app.gold_difference); None without one."""
+    commitment: str | None = None
+    """The commitment under the nonce of the request (app.receipts.gold_commitment)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +188,8 @@ class FileResult:
     """By split and canonical metric string: `value`, `reason` and `notes`."""
     empty_by_split: dict[str, int] = field(default_factory=dict)
     """How many instances of each split have no prediction in a file that was accepted before; empty if all have one."""
+    content_sha256: str | None = None
+    """Of the canonical content of predictions that were scored (app.receipts.content)."""
 
     @classmethod
     def of(
@@ -192,10 +198,11 @@ class FileResult:
         notes: Sequence[str] = (),
         scores: JsonObject | None = None,
         empty_by_split: Mapping[str, int] | None = None,
+        content_sha256: str | None = None,
     ) -> "FileResult":
         """The result of a file with these problems."""
-        empty = dict(empty_by_split or {})
-        return cls(**problems.to_dict(), notes=list(notes), scores=dict(scores or {}), empty_by_split=empty)
+        found: dict[str, Any] = {"scores": dict(scores or {}), "empty_by_split": dict(empty_by_split or {})}
+        return cls(**problems.to_dict(), notes=list(notes), **found, content_sha256=content_sha256)
 
     @property
     def empty_predictions(self) -> int:
@@ -203,7 +210,7 @@ class FileResult:
         return self.empty_by_split.get("all", 0)
 
     def to_dict(self) -> dict[str, Any]:
-        """The reply to a dry run: everything but the scores; `total_at_least` only where it is true."""
+        """The reply to a dry run: everything but scores and hash; `total_at_least` only where it is true."""
         result: dict[str, Any] = {"valid": self.valid, "total": self.total, "problems": self.problems}
         return result | ({"total_at_least": True} if self.total_at_least else {}) | {"notes": self.notes}
 

@@ -7,13 +7,14 @@ from app.formats.problems import Problem, build_problem, quote
 from app.gold_difference import compare_gold, new_ids, refusal_to_follow
 from app.pipeline import Gold
 from app.prepared.gold_cache import GoldCache
+from app.receipts.gold_commitment import gold_commitment
 from app.scoring.declaration.metric_syntax import pluralize
 from app.scoring.gold_content_hash import ids_hash
 from app.scoring_processes.messages import CheckGold, FileResult, GoldSummary, Refusal
 
 
-def summarize(gold: Gold) -> GoldSummary:
-    """The summary of valid gold."""
+def summarize(gold: Gold, nonce: str | None) -> GoldSummary:
+    """The summary of valid gold, with the commitment under a nonce if there is one."""
     return GoldSummary(
         instances=len(gold.index),
         classes=list(gold.spec.classes),
@@ -25,6 +26,7 @@ def summarize(gold: Gold) -> GoldSummary:
         notes=gold.notes,
         class_counts=gold.class_counts(),
         ids_hash=ids_hash(gold.template_ids),
+        commitment=None if nonce is None else gold_commitment(gold, bytes.fromhex(nonce)),
     )
 
 
@@ -49,7 +51,7 @@ def check_correction(golds: GoldCache, request: CheckGold, active: Gold) -> Gold
         return Refusal(detail, "Leave each instance in its split.")
     void_ids = list(gold.lacking_ids)
     golds.keep(replace(file, void_ids=void_ids), gold)
-    return replace(summarize(gold), void_ids=void_ids or None, difference=difference.to_dict())
+    return replace(summarize(gold, request.nonce), void_ids=void_ids or None, difference=difference.to_dict())
 
 
 def _new_id_problem(name: str) -> Problem:

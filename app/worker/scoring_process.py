@@ -70,7 +70,7 @@ def handle_gold(golds: GoldCache, request: messages.CheckGold, cpu: StageCpuTime
         gold, problems = golds.load(request.gold)
     except InvalidContent as error:
         return messages.Refusal(error.detail, error.advice, error.extra.get("errors"))
-    return messages.FileResult.of(problems) if gold is None else gold_checks.summarize(gold)
+    return messages.FileResult.of(problems) if gold is None else gold_checks.summarize(gold, request.nonce)
 
 
 def handle_validate(golds: GoldCache, request: messages.ValidatePredictions, cpu: StageCpuTimer) -> messages.Reply:
@@ -93,7 +93,9 @@ def handle_score(golds: GoldCache, request: messages.ScorePredictions, cpu: Stag
         settings["rules"] = ReadingRules.strictest(recipe.metrics, recipe.primary).of_accepted_file()
     outcome = score_predictions(gold, request.predictions, recipe.metrics, **settings)
     scores = {split: _scores_to_dict(results) for split, results in outcome.scores.items()}
-    return messages.FileResult.of(outcome.problems, outcome.notes, scores, outcome.empty_predictions)
+    return messages.FileResult.of(
+        outcome.problems, outcome.notes, scores, outcome.empty_predictions, outcome.content_sha256
+    )
 
 
 def _scores_to_dict(results: dict[str, Result]) -> dict[str, dict[str, Any]]:

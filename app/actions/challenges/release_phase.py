@@ -8,6 +8,7 @@ from typing import Any
 from app.actions.access import Caller, load_organized_phase
 from app.actions.audit.record import record
 from app.actions.challenges.change_recipe import parse_stored_recipe
+from app.actions.receipts.log_receipts import log_receipts_of
 from app.actions.submissions.board_scores import describe_selection, split_standings
 from app.actions.submissions.select_submission import choices_open_until
 from app.errors import NotReleasable
@@ -56,6 +57,9 @@ def release_phase(session: WriteSession, caller: Caller, slug: str, phase_slug: 
         record(session, caller, "phase.release", challenge=phase.challenge, of=phase, changes=changes)
         phase.released_at = now
         session.flush()
+        of = active_version(session, phase)
+        assert of is not None  # without gold it is not releasable
+        log_receipts_of(session, phase, splits=("public", "private"), version=of)
     return _preview(session, phase)
 
 

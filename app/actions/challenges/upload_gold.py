@@ -82,13 +82,18 @@ def load_label_rules(session: ReadSession, caller: Caller, slug: str, phase_slug
 
 
 def inspect_gold(
-    processes: ScoringProcesses, file: GoldFile, active: GoldSource | None = None, *, keeps_splits: bool = False
+    processes: ScoringProcesses,
+    file: GoldFile,
+    active: GoldSource | None = None,
+    *,
+    nonce: str | None = None,
+    keeps_splits: bool = False,
 ) -> GoldSummary:
-    """Have a scoring process read the gold; raises InvalidGold with all of its problems.
+    """Have a scoring process read the gold, and commit to it under the nonce; raises InvalidGold with all problems.
 
     With `active`, it is also compared with that version, which it is to follow.
     """
-    reply = processes.call(CheckGold(GoldSource(file=file), active, keeps_splits))
+    reply = processes.call(CheckGold(GoldSource(file=file), active, keeps_splits, nonce))
     if isinstance(reply, GoldSummary):
         return reply
     if isinstance(reply, Refusal):
@@ -112,8 +117,9 @@ def store_gold(
     summary: GoldSummary,
     rules: LabelRules,
     followed: FollowedGold | None = None,
+    nonce: str | None = None,
 ) -> GoldVersion:
-    """Store a draft, the next version of the gold of the phase, inspected with these rules.
+    """Store a draft, the next version of the gold of the phase, inspected with these rules and this nonce.
 
     Those of the phase may have changed since. With `followed`, the version takes over what does not stand in its file.
     """
@@ -131,6 +137,7 @@ def store_gold(
         positive_label=rules.positive_label,
         classes_declared=rules.classes is not None,
         **columns,
+        **({} if nonce is None else {"nonce": nonce}),
         created_by=caller.user_id,
     )
     session.add(version)
@@ -193,9 +200,24 @@ def download_gold(session: WriteSession, caller: Caller, slug: str, phase_slug: 
     return version
 
 
+def open_commitment(session: WriteSession, caller: Caller, slug: str, phase_slug: str, number: int) -> GoldVersion:
+    """The version, with the secret key of its commitment, for an organizer who may download it; raises NotFound.
+
+    It is recorded, as a download is.
+    """
+    phase, version = load_gold_version(session, caller, slug, phase_slug, number, writes=False)
+    _record(session, caller, phase, "gold.open", {"gold": (None, number)})
+    return version
+
+
 def list_gold_versions(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> list[GoldVersion]:
     """All versions, newest first, for organizers."""
     return gold.versions(session, load_organized_phase(session, caller, slug, phase_slug, writes=False).id)
+
+
+def gold_nonce(session: ReadSession, caller: Caller, slug: str, phase_slug: str, number: int) -> str:
+    """The secret key of the commitment to a version that the caller may change."""
+    return load_gold_version(session, caller, slug, phase_slug, number, writes=True)[1].nonce
 
 
 def changed_gold_file(
@@ -241,9 +263,10 @@ def put_gold_metadata(
     name: str,
     value: Any,
     summary: GoldSummary,
+    file: GoldFile,
     followed: FollowedGold | None = None,
 ) -> GoldVersion:
-    """Set the classes or other metadata of a draft; raises GoldNotDraft.
+    """Set the classes or other metadata of a draft, of which `summary` describes this file; raises GoldNotDraft.
 
     The difference from the `followed` version is that of the draft with the new metadata. A preview of the draft is
     deleted, because its scores are those of other gold.
@@ -263,6 +286,8 @@ def put_gold_metadata(
         for column, found in followed.difference(summary, version.accessories).items():
             setattr(version, column, found)
     draft_previews.delete_of_gold(session, version.id)
+    same = version.accessories == file.metadata and summary.classes == version.classes
+    version.commitment = summary.commitment if same else None  # else other metadata changed meanwhile
     session.flush()
     _record(session, caller, phase, "gold.metadata", {"gold": (None, number), "kind": (None, name)})
     return version

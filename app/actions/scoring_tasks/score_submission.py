@@ -15,10 +15,12 @@ import structlog
 from sqlalchemy import event
 
 from app import scoring_processes
+from app.actions.receipts.gold_commitments import ensure_commitment
+from app.actions.receipts.issue_receipts import ReceiptIssuer
 from app.actions.scoring_tasks.claim_tasks import ClaimedTask, LoadedTask
 from app.actions.scoring_tasks.further_versions import FurtherVersion, add_missing_active_task
-from app.actions.scoring_tasks.scoring_request import send_scoring_request
-from app.errors import Unavailable
+from app.actions.scoring_tasks.scoring_request import GoldReference, send_scoring_request
+from app.errors import AssayError, Unavailable
 from app.files import FileStore
 from app.pipeline import SourceFile
 from app.queue import Queue, TaskClaim
@@ -63,6 +65,8 @@ class WorkerContext:
     queue: Queue
     retry_limits: RetryLimits
     figures: Telemetry = field(default_factory=Telemetry)
+    receipts: ReceiptIssuer | None = None
+    """Without one, scores get their receipts later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +87,7 @@ def compute_task_outcome(context: WorkerContext, job: LoadedTask) -> TaskOutcome
     """
     try:
         result = _send_score_request(context, job)
-        return TaskOutcome(result, further=_score_by_further_versions(context, job) if result.valid else ())
+        outcome = TaskOutcome(result, further=_score_by_further_versions(context, job) if result.valid else ())
     except (scoring_processes.ScoringProcessesClosed, scoring_processes.ScoringProcessNotStarted):
         return TaskOutcome()
     except scoring_processes.ScoringProcessError as crash:
@@ -91,6 +95,21 @@ def compute_task_outcome(context: WorkerContext, job: LoadedTask) -> TaskOutcome
     except (FileNotFoundError, Unavailable) as error:
         log.warning("file_away", file=str(error))
         return TaskOutcome(lost=FILE_LOST)
+    if context.receipts is not None:
+        for gold in (job.gold, *(version.gold for version, _ in outcome.further)):
+            _ensure_commitment(context, context.receipts, gold)
+    return outcome
+
+
+def _ensure_commitment(context: WorkerContext, receipts: ReceiptIssuer, gold: GoldReference) -> None:
+    """Commit to gold that has no commitment yet, which its receipts need; a failure only delays them."""
+    if receipts.has_commitment(gold.id, gold.name):
+        return
+    try:
+        if ensure_commitment(context.db, context.files, context.processes, gold) is not None:
+            receipts.note_commitment(gold.id, gold.name)
+    except (scoring_processes.ScoringProcessError, FileNotFoundError, AssayError) as error:
+        log.warning("commitment_delayed", gold=gold.id, reason=str(error))
 
 
 def _score_by_further_versions(
@@ -193,13 +212,19 @@ def _send_score_request(context: WorkerContext, job: LoadedTask) -> FileResult:
     return reply
 
 
+ScoredResult = tuple[dict[str, Any], FileResult]
+"""A result with the key of its scores."""
 FurtherResults = Mapping[TaskClaim, Sequence[tuple[FurtherVersion, FileResult]]]
 
 
 def settle_results(
-    session: WriteSession, results: Mapping[TaskClaim, FileResult], now: datetime, further: FurtherResults | None = None
+    session: WriteSession,
+    results: Mapping[TaskClaim, FileResult],
+    now: datetime,
+    further: FurtherResults | None = None,
+    receipts: ReceiptIssuer | None = None,
 ) -> dict[TaskClaim, str]:
-    """Store scores, statuses and quota of these tasks in this transaction, and their scores by further versions.
+    """Store scores, their receipts, statuses and quota of these tasks in this transaction, also by further versions.
 
     Returns the ids of the submissions whose status became final.
     """
@@ -209,7 +234,10 @@ def settle_results(
     settled: dict[TaskClaim, str] = {}
     marks: list[str] = []
     for key, claim, result in owned:
-        is_final, changed = _settle_result(session, claim, key, result, (further or {}).get(claim, ()), now=now)
+        is_final, changed, scored = _settle_result(session, claim, key, result, (further or {}).get(claim, ()), now=now)
+        if receipts is not None:
+            for score_key, of in scored:
+                _issue_receipts(session, receipts, score_key, of, now)
         marks += changed
         if is_final:
             settled[claim] = key["submission_id"]
@@ -226,34 +254,44 @@ def _settle_result(
     further: Sequence[tuple[FurtherVersion, FileResult]],
     *,
     now: datetime,
-) -> tuple[bool, list[str]]:
-    """Whether the status of the submission became final, and the tags of the boards that changed."""
+) -> tuple[bool, list[str], list[ScoredResult]]:
+    """Whether the status of the submission became final, the tags of the boards that changed, and what was scored."""
     status, submission_id = ("finished" if result.valid else "rejected"), key["submission_id"]
-    if result.valid:
-        submissions.add_scores(session, key, result.scores, result.empty_by_split)
+    scored = [(key, result)] if result.valid else []
+    for score_key, of in scored:
+        submissions.add_scores(session, score_key, of.scores, of.empty_by_split)
     settled = submissions.set_final_status(session, submission_id, status, now, result.to_dict())
     if settled is not None:
         quota.settle(session, submission_id, status)
         if result.valid:
-            keys = [key, *_add_further_scores(session, submission_id, further)]
-            add_missing_active_task(session, submission_id, settled.last_switch, keys)
+            scored += _add_further_scores(session, submission_id, further)
+            covered = [key, *(version.score_key(submission_id) for version, _ in further)]
+            add_missing_active_task(session, submission_id, settled.last_switch, covered)
         tag = board_invalidation.phase_tag if result.valid else board_invalidation.waiting_tag
-        return True, [board_invalidation.settled_tag(tag(settled.phase_id), settled.team_id, submission_id)]
+        return True, [board_invalidation.settled_tag(tag(settled.phase_id), settled.team_id, submission_id)], scored
     if not result.valid:  # the status is final already, and an earlier scorer version accepted this file
         tasks.fail(session, claim.task_id, now, refused_again_failure(result))
-        return False, []
-    return False, [board_invalidation.scores_tag(key["gold_id"], key["scorer_version"])]
+        return False, [], scored
+    return False, [board_invalidation.scores_tag(key["gold_id"], key["scorer_version"])], scored
 
 
 def _add_further_scores(
     session: WriteSession, submission_id: str, further: Sequence[tuple[FurtherVersion, FileResult]]
-) -> list[dict[str, Any]]:
-    """Store the scores by further versions, unless another task did; returns their keys."""
-    keys = [version.score_key(submission_id) for version, _ in further]
-    for key, (_, result) in zip(keys, further, strict=True):
+) -> list[ScoredResult]:
+    """Store the scores by further versions, unless another task did; returns what was stored."""
+    stored: list[ScoredResult] = []
+    for version, result in further:
+        key = version.score_key(submission_id)
         if not submissions.has_scores(session, key):
             submissions.add_scores(session, key, result.scores, result.empty_by_split)
-    return keys
+            stored.append((key, result))
+    return stored
+
+
+def _issue_receipts(
+    session: WriteSession, receipts: ReceiptIssuer, key: Mapping[str, Any], result: FileResult, now: datetime
+) -> None:
+    receipts.issue(session, key, result.scores, content_sha256=result.content_sha256, scored_at=now, now=now)
 
 
 def refused_again_failure(result: FileResult) -> dict[str, str]:

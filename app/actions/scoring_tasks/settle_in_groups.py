@@ -102,7 +102,9 @@ class GroupSettlement:
             with self._context.db.write() as session:
                 moment = prepare_claims(session)
                 results = {each.claim: each.result for each in group}
-                settled = settle_results(session, results, moment.now, {each.claim: each.further for each in group})
+                settled = settle_results(
+                    session, results, moment.now, {each.claim: each.further for each in group}, self._context.receipts
+                )
                 continuing = [each for each in group if claim_next and each.may_continue()]
                 if continuing:
                     claims += self._claim(session, len(continuing), moment)

@@ -6,6 +6,7 @@ from typing import Literal
 import structlog
 
 from app.actions.audit.record import record
+from app.actions.receipts.log_receipts import log_shown_receipts
 from app.actions.scoring_tasks.score_tests_again import score_tests_again
 from app.actions.versions import request_switch
 from app.actions.versions.compare_boards import compare_boards
@@ -152,6 +153,7 @@ def _switch(session: WriteSession, queue: Queue, row: BoardSwitch, before: Board
     if before is not None:
         row.errata = compare_boards(session, phase, before, target)
     request_switch.log_switch(session, phase, row, before, target)
+    log_shown_receipts(session, phase, target)
     _record(session, phase, row, before, target)
     score_tests_again(session, queue, phase)
     versions = {"gold": target.gold.version, "recipe": target.recipe.version}
