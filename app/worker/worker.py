@@ -23,6 +23,7 @@ from app.actions.operations.worker_heartbeats import Heartbeat, record_heartbeat
 from app.actions.scoring_tasks import score_submission
 from app.actions.scoring_tasks.claim_tasks import ClaimedTask, claim_tasks, is_scoring_due
 from app.actions.scoring_tasks.settle_in_groups import GroupSettlement
+from app.actions.transparency.log_key import sequences_here
 from app.errors import AssayError
 from app.files import FileStore
 from app.formats.memory_needs import describe_largest_file
@@ -44,6 +45,7 @@ from app.store.types import new_id
 from app.worker.analyst import Analyst
 from app.worker.process_settings import create_process_pool
 from app.worker.rescorer import Rescorer
+from app.worker.sequencer import Sequencer
 
 log = structlog.get_logger()
 
@@ -123,6 +125,7 @@ class Worker:
         self._rescorer = Rescorer(self._context, slots, None if db.sqlite else self._lease, self._unsettled.append)
         self._analyst = Analyst(settings, self._context, self._rescorer.slots, work)
         self._sweeper = OrphanFileSweeper(db, files)
+        self._sequencer = Sequencer(settings, db)
 
     def start(self) -> None:
         """Work in the background.
@@ -146,6 +149,8 @@ class Worker:
         self._jobs.every(CLEAN_UP_SECONDS, ExpiredKeys(self._db).forget_keys)
         self._jobs.every(CLEAN_UP_SECONDS, UnscoredFiles(self._db, self._context.files, self._settings).remove_unscored)
         self._jobs.every(RECONCILE_SECONDS, self._rescorer.raise_scorer)
+        if sequences_here(self._settings):
+            self._sequencer.start(self._jobs)
         self._jobs.run(lambda: self.queue.run(self._work, self._jobs.stop), "scheduler")
         self._jobs.run(lambda: self._rescorer.run(self._jobs.stop), "rescorer")
         self._jobs.run(lambda: self._analyst.run(self._jobs.stop), "analyst")

@@ -10,6 +10,7 @@ from app.actions.audit.record import record
 from app.actions.challenges.change_recipe import parse_stored_recipe
 from app.actions.submissions.board_scores import describe_selection, split_standings
 from app.actions.submissions.select_submission import choices_open_until
+from app.actions.transparency.add_record import add_record
 from app.errors import NotReleasable
 from app.scoring.declaration.metric_syntax import pluralize
 from app.store import clock
@@ -17,6 +18,7 @@ from app.store.queries import challenges, gold, submissions
 from app.store.queries.board_versions import BoardVersion, active_version
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import GoldVersion, Phase
+from app.store.types import format_timestamp
 
 Obstacle = dict[str, str]
 """What stands in the way of a release: a stable `code` and a sentence in `detail`."""
@@ -55,8 +57,19 @@ def release_phase(session: WriteSession, caller: Caller, slug: str, phase_slug: 
         changes = {"released_at": (None, now)}
         record(session, caller, "phase.release", challenge=phase.challenge, of=phase, changes=changes)
         phase.released_at = now
+        _log_release(session, phase)
         session.flush()
     return _preview(session, phase)
+
+
+def _log_release(session: WriteSession, phase: Phase) -> None:
+    """Record in the transparency log when the phase was released, and with which versions."""
+    of = active_version(session, phase)
+    assert of is not None and phase.released_at is not None  # noqa: PT018 - without gold it is not releasable
+    record: dict[str, Any] = {"phase_id": phase.id, "released_at": format_timestamp(phase.released_at)}
+    record |= {"gold_version": of.gold.version, "gold_commitment": of.gold.commitment}
+    record |= {"recipe_version": of.recipe.version, "scorer_version": of.scorer_version}
+    add_record(session, "release", record, challenge_id=phase.challenge_id, object_id=phase.id)
 
 
 def _preview(session: ReadSession, phase: Phase) -> ReleasePreview:
