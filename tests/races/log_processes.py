@@ -21,7 +21,7 @@ from app.tlog.checkpoint import read_checkpoint
 from tests.live_service import eventually
 from tests.tlog.recursive_tree import mth
 
-COMPETITORS, ROUNDS, RECORDS = 3, 30, 60
+COMPETITORS, ROUNDS, RECORDS = 3, 10, 20
 
 
 def add(db: Database, *names: str) -> None:
