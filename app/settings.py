@@ -142,6 +142,13 @@ class Settings(BaseSettings):
         "default, and then nothing but comparing checkpoints shows whether all see the same log.",
     )
 
+    # ---- receipts
+    receipt_key_file: Path | None = Field(
+        None,
+        description="File of the private Ed25519 key that signs receipts, in PEM; empty: keys/receipts.pem in the data "
+        "folder, created at the first start.",
+    )
+
     # ---- scoring
     workers: int = Field(
         default_factory=lambda: max(1, min(4, os.cpu_count() or 1)),

@@ -23,6 +23,8 @@ class Receipt(Base):
     split: Mapped[str] = mapped_column(String(16))
     envelope: Mapped[str] = mapped_column(Text, deferred=True)
     """The DSSE envelope, as it is served."""
+    payload_sha256: Mapped[str] = mapped_column(String(64))
+    """Of the signed payload, by which the transparency log knows it."""
     created_at: Mapped[datetime] = mapped_column(default=utcnow)
 
 

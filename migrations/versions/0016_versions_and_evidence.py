@@ -129,6 +129,7 @@ def _create_receipts() -> None:
         sa.Column("scorer_version", sa.Integer(), nullable=False),
         sa.Column("split", sa.String(length=16), nullable=False),
         sa.Column("envelope", sa.Text(), nullable=False),
+        sa.Column("payload_sha256", sa.String(length=64), nullable=False),
         sa.Column("created_at", UTCDateTime(), nullable=False),
         *(_reference("receipts", *each, ondelete="CASCADE") for each in parents),
         sa.UniqueConstraint(

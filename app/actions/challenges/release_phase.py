@@ -8,6 +8,7 @@ from typing import Any
 from app.actions.access import Caller, load_organized_phase
 from app.actions.audit.record import record
 from app.actions.challenges.change_recipe import parse_stored_recipe
+from app.actions.receipts.log_receipts import log_receipts_of
 from app.actions.submissions.board_scores import describe_selection, split_standings
 from app.actions.submissions.select_submission import choices_open_until
 from app.actions.transparency.add_record import add_record
@@ -57,15 +58,17 @@ def release_phase(session: WriteSession, caller: Caller, slug: str, phase_slug: 
         changes = {"released_at": (None, now)}
         record(session, caller, "phase.release", challenge=phase.challenge, of=phase, changes=changes)
         phase.released_at = now
-        _log_release(session, phase)
         session.flush()
+        of = active_version(session, phase)
+        assert of is not None  # without gold it is not releasable
+        _log_release(session, phase, of)
+        log_receipts_of(session, phase, splits=("public", "private"), version=of)
     return _preview(session, phase)
 
 
-def _log_release(session: WriteSession, phase: Phase) -> None:
+def _log_release(session: WriteSession, phase: Phase, of: BoardVersion) -> None:
     """Record in the transparency log when the phase was released, and with which versions."""
-    of = active_version(session, phase)
-    assert of is not None and phase.released_at is not None  # noqa: PT018 - without gold it is not releasable
+    assert phase.released_at is not None
     record: dict[str, Any] = {"phase_id": phase.id, "released_at": format_timestamp(phase.released_at)}
     record |= {"gold_version": of.gold.version, "gold_commitment": of.gold.commitment}
     record |= {"recipe_version": of.recipe.version, "scorer_version": of.scorer_version}

@@ -22,6 +22,13 @@ class LogPending(Conflict):
     remedy = "Repeat the request in some seconds; if that does not help, the administrator should run 'assay doctor'."
 
 
+class NotLogged(NotFound):
+    """The transparency log has no record of this."""
+
+    code = "not_logged"
+    remedy = "Receipts get their records when their scores are public: those of a private split at the final release."
+
+
 class LogRecordErased(Gone):
     """What this entry of the log stands for was deleted with an account; the entry stays."""
 
@@ -115,11 +122,11 @@ def _require_covered(session: ReadSession, origin: LogOrigin, tile: Tile) -> Non
 def prove_record(session: ReadSession, object_id: str, kind: str) -> str:
     """The proof that the record about an object is in the log, with salt and record beside it.
 
-    The caller may read the record. Raises NotFound, LogPending and LogRecordErased.
+    The caller may read the record. Raises NotLogged, LogPending and LogRecordErased.
     """
     record = log_records.of_object(session, object_id, kind)
     if record is None:
-        raise NotFound("The transparency log has no record of it.")
+        raise NotLogged
     if record.salt is None or record.record is None:
         raise LogRecordErased
     found = _covering_checkpoint(session, record)

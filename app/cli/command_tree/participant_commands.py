@@ -137,6 +137,30 @@ COMMANDS: tuple[CommandDeclaration | GroupDeclaration, ...] = (
         "assay leaderboard digits --csv",
     ),
     GroupDeclaration(
+        "receipt",
+        "Get and verify receipts: signed statements of scores, which anybody can check offline.",
+        (
+            CommandDeclaration(
+                "get",
+                "receipt.get_receipt",
+                "Get the receipt of a submission.",
+                f"assay receipt get {EXAMPLE_SUBMISSION_ID} -o receipt.json",
+            ),
+            CommandDeclaration(
+                "keys",
+                "receipt.get_keys",
+                "Get the public keys with which a service signs or signed receipts.",
+                "assay receipt keys -o keys.json",
+            ),
+            CommandDeclaration(
+                "verify",
+                "receipt.verify_receipt",
+                "Verify a receipt offline: its signature, and with the files the digests, the commitment and the scores.",
+                "assay receipt verify receipt.json --keys keys.json --gold gold.csv --predictions mine.csv",
+            ),
+        ),
+    ),
+    GroupDeclaration(
         "announcement",
         "Show what organizers announced; for organizers: post, edit and delete announcements.",
         (
