@@ -89,13 +89,13 @@ def verify_stored(session: ReadSession, origin: LogOrigin) -> int:
             if stored != content:
                 raise LogDamaged(f"{tile.path} does not contain the hashes of its entries.")
         tiles |= grown
-    _checked_state(session, origin)
+    checked_state(session, origin)
     return signed.size
 
 
 def _append_waiting(session: WriteSession, origin: LogOrigin) -> int:
     """Give positions to waiting records and store the tiles that change; returns the number of records."""
-    state = _checked_state(session, origin)
+    state = checked_state(session, origin)
     found = log_records.waiting(session, MAX_BATCH, first=None if state.end else origin.id)
     if not found:
         return 0
@@ -118,7 +118,7 @@ def _sign_checkpoint(session: WriteSession, key: LogKey) -> None:
     origin = log_trees.active_origin(session)
     if origin is None or origin.key_id != key.id:
         raise LogKeyUnusable("The log began anew with another key.", remedy="Nothing: the next round reads it.")
-    state = _checked_state(session, origin)
+    state = checked_state(session, origin)
     if state.end == state.signed.size:
         return
     nodes = stored_nodes(session, origin.id, state.end)
@@ -133,7 +133,7 @@ def _sign_checkpoint(session: WriteSession, key: LogKey) -> None:
     log.debug("log_checkpoint_signed", size=new.size)
 
 
-def _checked_state(session: ReadSession, origin: LogOrigin) -> LogState:
+def checked_state(session: ReadSession, origin: LogOrigin) -> LogState:
     """The state of a log whose tiles give the root of its last checkpoint; raises LogDamaged for another one."""
     signed, end = _last_signed(session, origin), log_records.end_position(session, origin.id)
     if end < signed.size:
