@@ -65,6 +65,7 @@ from app.api import (
     switches,
     team_disqualifications,
     teams,
+    transparency_log,
     usage,
     users,
 )
@@ -144,6 +145,7 @@ ROUTER_MODULES = (
     leaderboards,
     comparisons,
     audit,
+    transparency_log,
     usage,
     health,
     prometheus,
@@ -172,6 +174,7 @@ API_TAGS = [
     {"name": "submissions", "description": "Submit predictions, read scores."},
     {"name": "leaderboards", "description": "The ranking of teams."},
     {"name": "audit", "description": "Who did what, when and why."},
+    {"name": "log", "description": "The transparency log, with which others verify what was recorded."},
     {"name": "usage", "description": "Why files were rejected, what challenges use, the queue and the workers."},
     {"name": "health", "description": "Health checks and metrics of the service."},
 ]
@@ -183,6 +186,7 @@ def add_routes(app: FastAPI) -> None:
     for module in ROUTER_MODULES:
         # `include_router` would build every route a second time, which takes 0.2 s at each start.
         app.router.routes.extend(module.router.routes)
+    app.router.routes.extend(transparency_log.root_router.routes)
     add_pages(app)
     app.mount("/static", StaticFiles(directory=STATIC_FOLDER), name="static")
 

@@ -3,22 +3,35 @@
 from typing import Annotated, Any, Literal
 
 from fastapi import Query
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from app import errors
+from app.actions.receipts.issue_receipts import LOG_KIND
 from app.actions.receipts.read_receipt import read_receipt
 from app.actions.receipts.signing_keys import public_key_set
+from app.actions.transparency.read_log import LogPending, LogRecordErased, NotLogged, prove_record
 from app.api.dependencies import AppStateDep, CallerDep
 from app.api.field_types import Shape, reply_example
 from app.api.http.json_body import api_router
 from app.api.http.problem_documents import TOKEN_OPTIONAL, error_responses, success_response
-from app.api.openapi import receipt_examples
+from app.api.openapi import log_examples, receipt_examples
+from app.api.openapi.examples import named_examples
 from app.receipts.dsse import MEDIA_TYPE
 
 router = api_router("submissions", base="")
 
 KEYS_CACHE_CONTROL = "public, max-age=300"
 """A new key is registered before it signs, so a verifier that lacks one fetches the set again."""
+
+
+PROOF_TYPE = "text/plain"
+Split = Annotated[
+    Literal["all", "public", "private"] | None,
+    Query(description="The split; the default is the one that is visible now."),
+]
+GoldNumber = Annotated[
+    int | None, Query(ge=1, le=2**31 - 1, description="The gold version; the default is the one in force.")
+]
 
 
 class KeySet(Shape):
@@ -55,13 +68,8 @@ def get_receipt(
     submission_id: str,
     caller: CallerDep,
     state: AppStateDep,
-    split: Annotated[
-        Literal["all", "public", "private"] | None,
-        Query(description="The split; the default is the one that is visible now."),
-    ] = None,
-    gold_version: Annotated[
-        int | None, Query(ge=1, le=2**31 - 1, description="The gold version; the default is the one in force.")
-    ] = None,
+    split: Split = None,
+    gold_version: GoldNumber = None,
 ) -> Response:
     """Returns the signed statement of the scores of a submission, which anybody can verify offline.
 
@@ -71,6 +79,38 @@ def get_receipt(
     with state.db.read() as session:
         envelope = read_receipt(session, caller, submission_id, split=split, gold_version=gold_version).envelope
     return Response(envelope, media_type=MEDIA_TYPE)
+
+
+@router.get(
+    "/api/v1/submissions/{submission_id}/receipt/proof",
+    summary="Prove that a receipt is in the log",
+    response_class=Response,
+    responses=success_response("The proof (C2SP tlog-proof).", {PROOF_TYPE: named_examples(proof=log_examples.PROOF)})
+    | error_responses(
+        errors.RegistrationPending,
+        errors.SplitHidden,
+        errors.ReceiptHidden,
+        errors.NotFound,
+        errors.ReceiptNotIssued,
+        NotLogged,
+        errors.SubmissionNotFinished,
+        errors.NoGold,
+        LogPending,
+        LogRecordErased,
+    ),
+    openapi_extra=TOKEN_OPTIONAL,
+)
+def get_receipt_proof(
+    submission_id: str, caller: CallerDep, state: AppStateDep, split: Split = None, gold_version: GoldNumber = None
+) -> Response:
+    """Returns the proof that the transparency log contains a receipt, which anybody can verify offline.
+
+    `extra` holds the salt (32 bytes) and the record, whose `receipt_sha256` is the hash of the receipt's payload.
+    SHA-256 over both is the entry of the log. A new receipt is pending for some seconds.
+    """
+    with state.db.read() as session:
+        receipt = read_receipt(session, caller, submission_id, split=split, gold_version=gold_version)
+        return PlainTextResponse(prove_record(session, receipt.id, LOG_KIND))
 
 
 def _key_set(state: AppStateDep) -> Response:

@@ -26,6 +26,7 @@ from app.actions.receipts.signing_keys import ReceiptKeyFile
 from app.actions.scoring_tasks import score_submission
 from app.actions.scoring_tasks.claim_tasks import ClaimedTask, claim_tasks, is_scoring_due
 from app.actions.scoring_tasks.settle_in_groups import GroupSettlement
+from app.actions.transparency.log_key import sequences_here
 from app.errors import AssayError
 from app.files import FileStore
 from app.formats.memory_needs import describe_largest_file
@@ -47,6 +48,7 @@ from app.store.types import new_id
 from app.worker.analyst import Analyst
 from app.worker.process_settings import create_process_pool
 from app.worker.rescorer import Rescorer
+from app.worker.sequencer import Sequencer
 
 log = structlog.get_logger()
 
@@ -129,6 +131,7 @@ class Worker:
         self._rescorer = Rescorer(self._context, slots, None if db.sqlite else self._lease, self._unsettled.append)
         self._analyst = Analyst(settings, self._context, self._rescorer.slots, work)
         self._sweeper = OrphanFileSweeper(db, files)
+        self._sequencer = Sequencer(settings, db)
         self._missing_receipts = MissingReceipts(self._context, issuer, self._rescorer.slots.wait_for_free_slot)
 
     def start(self) -> None:
@@ -156,6 +159,8 @@ class Worker:
         self._jobs.every(CLEAN_UP_SECONDS, UnscoredFiles(self._db, self._context.files, self._settings).remove_unscored)
         self._jobs.every(RECONCILE_SECONDS, self._rescorer.raise_scorer)
         self._jobs.every(SWITCH_SECONDS, self._rescorer.switch_boards)
+        if sequences_here(self._settings):
+            self._sequencer.start(self._jobs)
         self._jobs.every(SWEEP_SECONDS, self._missing_receipts.issue_missing)
         self._jobs.run(lambda: self.queue.run(self._work, self._jobs.stop), "scheduler")
         self._jobs.run(lambda: self._rescorer.run(self._jobs.stop), "rescorer")

@@ -166,6 +166,7 @@ def _create_log() -> None:
         sa.Column("started_at", UTCDateTime(), nullable=False),
         sa.Column("ended_at", UTCDateTime()),
         sa.Column("previous", sa.Text()),
+        sa.Column("place", sa.String(length=100)),
         _reference("log_origins", "key_id", "signing_keys"),
         _key("log_origins"),
     )
