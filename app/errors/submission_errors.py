@@ -1,6 +1,6 @@
 """Errors of submissions, quotas and leaderboards."""
 
-from app.errors.branches import Conflict, Forbidden, Gone, InvalidContent, TooManyRequests
+from app.errors.branches import Conflict, Forbidden, Gone, InvalidContent, NotFound, TooManyRequests
 
 
 class LeaderboardHidden(Forbidden):
@@ -15,6 +15,34 @@ class SplitHidden(Forbidden):
 
     code = "split_hidden"
     remedy = "Omit ?split= to read the split that is visible now."
+
+
+class NoSuchBoard(NotFound):
+    """The phase never had such a board."""
+
+    code = "no_such_board"
+    remedy = "Read '…/leaderboard/history': it names the versions that were in force, and since when."
+
+
+class TooMuchHistory(Conflict):
+    """The phase has too many submissions to compute its former boards."""
+
+    code = "too_much_history"
+    remedy = "Read the present board, or a frozen one."
+
+
+class NotFreezable(Conflict):
+    """The board cannot be frozen now."""
+
+    code = "not_freezable"
+    remedy = "Try again when the reasons in 'obstacles' are gone."
+
+
+class AlreadyFrozen(Conflict):
+    """The newest frozen board of the phase has the same content."""
+
+    code = "already_frozen"
+    remedy = "Cite the frozen board 'number'; freeze again once the board has changed."
 
 
 class PhaseClosed(Conflict):
