@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given
+from hypothesis import HealthCheck, example, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
@@ -48,7 +48,9 @@ OTHER = st.fixed_dictionaries(
         "which": st.integers(0, 3),
     }
 )
-ACTS = st.lists(st.one_of(SUBMISSION, SUBMISSION, ACT, ACT, OTHER), min_size=1, max_size=14)
+ACTS = st.integers(6, 14).flatmap(
+    lambda size: st.lists(st.one_of(SUBMISSION, SUBMISSION, ACT, ACT, OTHER), min_size=size, max_size=size)
+)
 NOT_KEPT = {"former", "significance", "unscored", "as_of"}
 """What a former board says otherwise; the names of teams and their members are those of now."""
 
@@ -141,12 +143,30 @@ def kept(shown: dict[str, Any]) -> dict[str, Any]:
 
 def audiences(phase: Phase, own: str) -> list[tuple[BoardAudience, str | None]]:
     organizer = BoardAudience(phase, organizer=True)
-    views = [(BoardAudience(phase, organizer=False), None), (BoardAudience(phase, organizer=False, own_team=own), None)]
-    return [*views, (organizer, "all"), (organizer, "private"), (organizer, None)]
+    return [(BoardAudience(phase, organizer=False, own_team=own), None), (organizer, "all"), (organizer, "private")]
+
+
+def sent(team: int, *values: float) -> dict[str, Any]:
+    """A submission with these values on all, public and private instances, by either gold."""
+    scores = [dict.fromkeys(("f1_macro", "accuracy", "error_rate"), value) for value in (*values, *reversed(values))]
+    return {"verb": "submit", "team": team, "kind": {}, "scores": scores}
+
+
+EVERYTHING = [
+    *(sent(0, 0.5, 0.6, 0.4), sent(0, 0.6, 0.7, 0.3), sent(1, 0.55, 0.65, 0.2), sent(2, 0.1, 0.1, 0.9)),
+    *({"verb": verb, "which": 0} for verb in ("select", "unselect", "select")),
+    *({"verb": verb, "which": 1} for verb in ("withdraw", "disqualify", "reinstate", "disqualify", "reinstate")),
+    *({"verb": verb, "which": 1} for verb in ("disqualify_team", "reinstate_team", "barred", "approved")),
+    *({"verb": "switch"}, sent(1, 0.8, 0.9, 0.1), {"verb": "withdraw", "which": 2}, {"verb": "release"}),
+    *({"verb": "withdraw", "which": 0}, {"verb": "switch"}, {"verb": "reinstate", "which": 0}),
+]
+"""Each act once, in a phase whose board every one of them changes."""
 
 
 @hypothesis_settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(ACTS, RECIPES, st.booleans())
+@example(EVERYTHING, {"selection": "best"}, False)
+@example(EVERYTHING, {"selection": "selected", "selection_max": 1}, True)
 def test_a_former_board_is_the_one_that_was_shown(
     db: Database, acts: list[dict[str, Any]], rules: dict[str, Any], anonymous: bool
 ) -> None:
@@ -223,14 +243,12 @@ def test_versions_that_were_never_in_force_have_no_board(db: Database) -> None:
 
 def test_a_board_by_a_former_version_says_what_it_lacks(db: Database) -> None:
     """A submission that has no scores by the former gold is left out and counted."""
-    values = {"f1_macro": 0.5, "accuracy": 0.5, "error_rate": 0.5}
-    sent = {"verb": "submit", "kind": {}, "scores": [values] * 6}
     with db.write() as session:
         told = Told(session, {}, anonymous=False)
-        told.submit(session, sent | {"team": 0})
+        told.submit(session, sent(0, 0.5, 0.5, 0.5))
         told.switch(session)
         told.golds = told.golds[1:]
-        told.submit(session, sent | {"team": 1})
+        told.submit(session, sent(1, 0.5, 0.5, 0.5))
         phase = session.get_one(Phase, told.phase)
         audience = BoardAudience(phase, organizer=False)
         former = board(session, audience, asked=AskedBoard(gold_version=1))

@@ -59,6 +59,8 @@ class BoardAudience:
     phase: Phase
     organizer: bool
     own_team: str | None = None
+    for_record: bool = False
+    """Whether it is what participants will see, built for organizers, also while the board is hidden."""
 
     @property
     def view(self) -> str:
@@ -294,7 +296,7 @@ def resolve_board(
     future time.
     """
     phase, organizer = audience.phase, audience.organizer
-    require_visible_board(phase, clock.now(session), organizer=organizer)
+    require_visible_board(phase, clock.now(session), organizer=organizer or audience.for_record)
     _require_all_scored(session, audience)
     active = active_version(session, phase)
     if active is None:
