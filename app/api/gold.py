@@ -27,6 +27,7 @@ from app.actions.challenges.upload_gold import (
     stored_gold_file,
 )
 from app.actions.scoring_tasks.scoring_request import GoldReference, gold_reference, publish_prepared_gold
+from app.actions.versions.read_switches import switch_of_gold
 from app.api.dependencies import (
     AccountDep,
     AppState,
@@ -62,13 +63,13 @@ from app.api.http.uploads import (
 )
 from app.api.limits.reader_queue import TooManyWaiting
 from app.api.openapi import examples, gold_examples
-from app.api.reasons import NO_REASON, OptionalReason
+from app.api.reasons import NO_ACTIVATION, Activation
 from app.api.recipes import InferenceShape, inference_shape
+from app.api.switches import BLOCKED_DESCRIPTION, BlockedShape, SwitchProgress, SwitchShape, switch_shape
 from app.files import StoredFile
 from app.formats import FileKind
 from app.gold_metadata import CLASSES, GOLD_METADATA, GoldMetadataDeclaration
-from app.queue import Queue
-from app.store.session import WriteSession
+from app.store.session import ReadSession, WriteSession
 from app.store.tables import GoldVersion
 
 router = api_router("gold", prefix="/challenges/{slug}/phases/{phase}/gold", route_class=GoldMetadataRoute)
@@ -103,6 +104,10 @@ class GoldShape(Shape):
     inference: InferenceShape | None = Field(
         None, description="After activation: what scores can reveal about this gold."
     )
+    switch: SwitchShape | None = Field(None, description="While it is `activating`: the pending switch of the board.")
+    progress: SwitchProgress | None = Field(None, description="How far the switch has come; null without one.")
+    eta: float | None = Field(None, description="Seconds until all submissions are scored, estimated.")
+    blocked_by: list[BlockedShape] = Field(default_factory=list, description=BLOCKED_DESCRIPTION)
 
 
 class ClassCounts(Shape):
@@ -116,11 +121,27 @@ class ClassCounts(Shape):
     )
 
 
-def _activate(session: WriteSession, caller: Caller, slug: str, phase: str, number: int, *, queue: Queue) -> GoldShape:
-    """Activate a version, and report remarks and what its scores reveal."""
-    version, remarks = activate_gold(session, caller, slug, phase, number, queue=queue)
+def _activate(
+    state: AppState, session: WriteSession, caller: Caller, slug: str, phase: str, number: int, *, lists: bool = False
+) -> GoldShape:
+    """Activate a version, and report remarks, what its scores reveal, and the switch if it needs one."""
+    version, remarks = activate_gold(session, caller, slug, phase, number, queue=state.queue, lists_instances=lists)
     inference = inference_shape(read_inference_bound(session, caller, slug, phase))
-    return _gold_shape(version, remarks).model_copy(update={"inference": inference})
+    return _gold_shape(version, remarks).model_copy(
+        update={"inference": inference, **_switch_fields(state, session, caller, slug, phase, version)}
+    )
+
+
+def _switch_fields(
+    state: AppState, session: ReadSession, caller: Caller, slug: str, phase: str, version: GoldVersion
+) -> dict[str, Any]:
+    """The fields that show how far the activation of a version has come."""
+    organized = load_organized_phase(session, caller, slug, phase, writes=False)
+    view = switch_of_gold(session, organized, version, slots=state.settings.workers)
+    if view is None:
+        return {}
+    shape = switch_shape(view)
+    return {"switch": shape, "progress": shape.progress, "eta": shape.eta, "blocked_by": shape.blocked_by}
 
 
 def _gold_shape(version: GoldVersion, remarks: list[str] | None = None) -> GoldShape:
@@ -137,7 +158,8 @@ def _gold_shape(version: GoldVersion, remarks: list[str] | None = None) -> GoldS
     responses=error_responses(
         errors.Forbidden,
         errors.NotFound,
-        errors.GoldAlreadyActive,
+        errors.SwitchPending,
+        errors.ReasonRequired,
         errors.TooLarge,
         errors.UnsupportedMedia,
         errors.InvalidGold,
@@ -189,9 +211,7 @@ def _store_gold(
     with state.db.write() as session:
         row = store_gold(session, caller, slug, phase, stored=stored, kind=kind, summary=summary, rules=rules)
         gold = gold_reference(row)
-        shape = (
-            _activate(session, caller, slug, phase, row.version, queue=state.queue) if activate else _gold_shape(row)
-        )
+        shape = _activate(state, session, caller, slug, phase, row.version) if activate else _gold_shape(row)
     _publish(state, gold)
     return shape
 
@@ -216,7 +236,8 @@ def get_versions(
 def get_version(slug: str, phase: str, version: VersionNumber, caller: AccountDep, state: AppStateDep) -> GoldShape:
     """Returns the status and properties of a version, without the labels."""
     with state.db.read() as session:
-        return _gold_shape(load_gold_version(session, caller, slug, phase, version)[1])
+        row = load_gold_version(session, caller, slug, phase, version)[1]
+        return _gold_shape(row).model_copy(update=_switch_fields(state, session, caller, slug, phase, row))
 
 
 @router.get(
@@ -240,7 +261,8 @@ def get_data(slug: str, phase: str, version: VersionNumber, caller: AccountDep, 
     responses=error_responses(
         errors.Forbidden,
         errors.NotFound,
-        errors.GoldAlreadyActive,
+        errors.SwitchPending,
+        errors.ReasonRequired,
         errors.GoldNotDraft,
         errors.PhaseReleased,
         errors.InvalidGold,
@@ -254,14 +276,19 @@ def post_activate(
     version: VersionNumber,
     caller: AccountDep,
     state: AppStateDep,
-    body: OptionalReason = NO_REASON,
+    response: Response,
+    body: Activation = NO_ACTIVATION,
 ) -> GoldShape:
-    """Activates a version at once; the active one retires, and test entries are scored again.
+    """Activates a version. Before the first submission, except for tests by organizers, it is active at once (201).
 
-    Once something was submitted, except for tests by organizers, a phase with active gold refuses another version.
+    After that a reason is required, and the reply is 202: the version is `activating` while all submissions are scored
+    by it. Then the boards switch at once, and the former version retires. It can be activated again in the same way.
     """
     with state.db.write() as session:
-        return _activate(session, caller.with_reason(body.reason), slug, phase, version, queue=state.queue)
+        acting = caller.with_reason(body.reason)
+        shape = _activate(state, session, acting, slug, phase, version, lists=body.lists_instances)
+    response.status_code = 202 if shape.status == "activating" else 201
+    return shape
 
 
 @router.delete(

@@ -250,6 +250,8 @@ class Score(Base):
     scorer_version: Mapped[int]
     split: Mapped[str] = mapped_column(String(16))
     metrics: Mapped[JSONObject]
+    empty_predictions: Mapped[int] = mapped_column(default=0, server_default=text("0"))
+    """How many instances have no prediction: they were void when the file was received, and count as empty ones."""
     created_at: Mapped[datetime] = mapped_column(default=utcnow)
 
 

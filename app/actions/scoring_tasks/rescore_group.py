@@ -66,7 +66,7 @@ def claim_rescoring_group(session: WriteSession, lease: timedelta | None) -> Res
     return RescoringGroup(
         {
             TaskClaim(task.id, task.attempt): LoadedTask(
-                row.id, row.file_key, stored_file_kind(row), reference, recipe.body
+                row.id, row.file_key, stored_file_kind(row), reference, recipe.body, accepted=True
             )
             for task, row in claimed
         }
@@ -143,7 +143,11 @@ def _settle_rescored_task(
     if not stored and result.valid:
         names = ("submission_id", "gold_id", "recipe_id", "scorer_version")
         key = {name: getattr(task, name) for name in names}
-        session.add_all(Score(split=split, metrics=values, **key) for split, values in result.scores.items())
+        empty = result.empty_by_split
+        session.add_all(
+            Score(split=split, metrics=values, empty_predictions=empty.get(split, 0), **key)
+            for split, values in result.scores.items()
+        )
         analysis_tasks.add_intervals(session, key)
         return RescoringResult(task.rerun_id)
     if not stored:
