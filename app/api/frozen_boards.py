@@ -18,8 +18,8 @@ from app.actions.history.frozen_boards import (
 )
 from app.actions.history.frozen_content import board_of
 from app.api.board_tables import csv_pieces, latex_pieces
-from app.api.dependencies import AppState, AppStateDep, CallerDep, OrganizerDep
-from app.api.field_types import Body, Moment, Reason, Shape, reply_example, request_example
+from app.api.dependencies import AppState, AppStateDep, CallerDep, Cursor, Limit, OrganizerDep, paginate
+from app.api.field_types import Body, Moment, Page, Reason, Shape, reply_example, request_example
 from app.api.http.json_body import api_router
 from app.api.http.problem_documents import TOKEN_OPTIONAL, error_responses, success_response
 from app.api.leaderboards import MEDIA_TYPES
@@ -44,6 +44,8 @@ class NewFrozenBoard(Body):
 
 class FrozenBoardHead(Shape):
     """A frozen board without its content."""
+
+    model_config = reply_example(history_examples.FROZEN_HEAD)
 
     number: int
     title: str
@@ -76,14 +78,6 @@ class FrozenBoard(FrozenBoardHead):
     citation: str
     bibtex: str
     content: dict[str, Any] = Field(description="What the board shows, without anything that depends on this service.")
-
-
-class FrozenBoardList(Shape):
-    """The frozen boards of a phase, newest first."""
-
-    model_config = reply_example(history_examples.FROZEN_LIST)
-
-    frozen_boards: list[FrozenBoardHead]
 
 
 def _head(state: AppState, request: Request, view: FrozenView) -> dict[str, Any]:
@@ -133,16 +127,24 @@ def post_frozen_board(
 @router.get(
     "",
     summary="List frozen boards",
-    responses=error_responses(*READ_ERRORS),
+    responses=error_responses(errors.BadCursor, *READ_ERRORS),
     openapi_extra=TOKEN_OPTIONAL,
 )
 def get_frozen_boards(
-    request: Request, slug: str, phase: str, caller: CallerDep, state: AppStateDep
-) -> FrozenBoardList:
+    request: Request,
+    slug: str,
+    phase: str,
+    caller: CallerDep,
+    state: AppStateDep,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Page[FrozenBoardHead]:
     """Returns the frozen boards of a phase, the newest first: it supersedes all others."""
     with state.db.read() as session:
         found = list_frozen_boards(session, caller, slug, phase)
-        return FrozenBoardList.model_validate({"frozen_boards": [_head(state, request, view) for view in found]})
+        rows, following = paginate(found, lambda view: view.row.number, limit=limit, cursor=cursor)
+        heads = [FrozenBoardHead.model_validate(_head(state, request, view)) for view in rows]
+        return Page(items=heads, next=following)
 
 
 @router.get(

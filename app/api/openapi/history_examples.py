@@ -56,7 +56,7 @@ _CONTENT: JSON = {
 }
 _HASH = content_hash(_CONTENT)
 _ADDRESS = "https://assay.example.org/challenges/pets/phases/main/frozen-boards/1"
-_FROZEN_HEAD: JSON = {
+FROZEN_HEAD: JSON = {
     "number": 1,
     "title": "Final results of Pets 2027",
     "reason": "All objections were decided.",
@@ -68,13 +68,12 @@ _FROZEN_HEAD: JSON = {
     "address": _ADDRESS,
 }
 FROZEN: JSON = {
-    **_FROZEN_HEAD,
+    **FROZEN_HEAD,
     "checkpoint": None,
     "log": {"origin": None, "position": None, "entry": "0" * 64, "salt": "1" * 64, "record": "{}"},
     "citation": f"Final results of Pets 2027. Leaderboard, version 1. {_ADDRESS}. SHA-256 {_HASH}.",
     "bibtex": "@misc{board}",
     "content": _CONTENT,
 }
-FROZEN_LIST: JSON = {"frozen_boards": [_FROZEN_HEAD]}
 FROZEN_CSV = "rank,team,method,submission\n1,Blue,guess,\n"
 FROZEN_LATEX = "\\begin{tabular}{rllrl}\n\\end{tabular}\n"
