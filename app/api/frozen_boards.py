@@ -1,6 +1,6 @@
 """Frozen boards: freeze the final board of a phase, list frozen ones, and read one in any form."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 from urllib.parse import quote
 
 from fastapi import Query, Request, Response
@@ -8,6 +8,7 @@ from fastapi.responses import JSONResponse
 from pydantic import Field
 
 from app import errors
+from app.actions.access import Caller
 from app.actions.history.citations import cite, cite_as_bibtex
 from app.actions.history.frozen_boards import (
     FrozenView,
@@ -18,6 +19,7 @@ from app.actions.history.frozen_boards import (
 )
 from app.actions.history.frozen_content import board_of
 from app.api.board_tables import csv_pieces, latex_pieces
+from app.api.caching.board_cache import BoardFormat
 from app.api.dependencies import AppState, AppStateDep, CallerDep, Cursor, Limit, OrganizerDep, paginate
 from app.api.field_types import Body, Moment, Page, Reason, Shape, reply_example, request_example
 from app.api.http.json_body import api_router
@@ -169,19 +171,25 @@ def get_frozen_board(
     caller: CallerDep,
     state: AppStateDep,
     board_format: Annotated[
-        Literal["json", "csv", "latex"], Query(alias="format", description="`csv` and `latex` have the rows alone.")
+        BoardFormat, Query(alias="format", description="`csv` and `latex` have the rows alone.")
     ] = "json",
 ) -> Response:
     """Returns a frozen board by its number, or by its hash. `content` never changes.
 
     To check it, remove nothing and reorder nothing: SHA-256 over the canonical JSON (RFC 8785) of `content` is `sha256`.
     """
-    with state.db.read() as session:
-        view = read_frozen_board(session, caller, slug, phase, key)
-        found = whole_frozen_board(state, request, view)
-        names = metric_names(session, view)
+    found, names = find_frozen_board(request, slug, phase, key, caller, state)
     if board_format == "json":
         return JSONResponse(found.model_dump(mode="json"))
     board = board_of(found.content, names) | {"as_of": found.frozen_at}
     pieces = csv_pieces(board) if board_format == "csv" else latex_pieces(board)
     return Response(b"".join(pieces), media_type=MEDIA_TYPES[board_format])
+
+
+def find_frozen_board(
+    request: Request, slug: str, phase: str, key: str, caller: Caller, state: AppState
+) -> tuple[FrozenBoard, dict[str, str]]:
+    """A frozen board as this caller may read it, and the names of its metrics by key."""
+    with state.db.read() as session:
+        view = read_frozen_board(session, caller, slug, phase, key)
+        return whole_frozen_board(state, request, view), metric_names(session, view)

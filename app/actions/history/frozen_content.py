@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
+from app.actions.submissions.board_scores import describe_selection
 from app.store.types import format_timestamp
 from app.text.canonical_json import decimal_text
 
@@ -66,6 +67,7 @@ def board_of(content: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, 
     has_sets = any(row["rank_low"] is not None for row in rows)
     return {
         **content,
+        "selection": describe_selection(content["selection"]["rule"], content["selection"]["max"], ()),
         "significance": {"status": "current" if has_sets else "none"},
         "metrics": [each | {"name": names.get(each["key"], each["key"])} for each in content["metrics"]],
         "total": len(content["rows"]),
