@@ -27,6 +27,7 @@ from app.api.http.problem_documents import TOKEN_OPTIONAL, error_responses, succ
 from app.api.leaderboards import MEDIA_TYPES
 from app.api.openapi import history_examples
 from app.api.openapi.examples import named_examples
+from app.text.latex import latex_comment
 
 router = api_router("leaderboards", prefix="/challenges/{slug}/phases/{phase}/frozen-boards")
 
@@ -182,7 +183,10 @@ def get_frozen_board(
     if board_format == "json":
         return JSONResponse(found.model_dump(mode="json"))
     board = board_of(found.content, names) | {"as_of": found.frozen_at}
-    pieces = csv_pieces(board) if board_format == "csv" else latex_pieces(board)
+    pieces = [*csv_pieces(board)]
+    if board_format == "latex":
+        origin = f"Frozen board {found.number} of {found.address}, SHA-256 of its content {found.sha256}."
+        pieces = [f"{latex_comment(origin)}\n".encode(), *latex_pieces(board)]
     return Response(b"".join(pieces), media_type=MEDIA_TYPES[board_format])
 
 
