@@ -69,6 +69,8 @@ def pure_board(
         "draw_seed": version.draw_seed,
         "metrics": [describe_call(call) for call in recipe.metrics],
         "ladder": None,
+        "unscored": 0,
+        "former": None,
         "total": len(board_standings),
         "next": None,
         "rows": [
