@@ -178,7 +178,9 @@ def _add_void_ids(gold: Gold, earlier_ids: Iterable[str]) -> None:
         gold.void = frozenset(gold.void).union(lacking)
         gold.template_ids = sorted([*gold.template_ids, *lacking])
         which = "which an earlier version has, is" if len(lacking) == 1 else "which earlier versions have, are"
-        gold.notes.append(f"{pluralize(len(lacking), 'instance', 'instances')}, {which} not in the file, so {_UNSCORED}")
+        gold.notes.append(
+            f"{pluralize(len(lacking), 'instance', 'instances')}, {which} not in the file, so {_UNSCORED}"
+        )
     if gold.void:
         gold.known_ids = StringTable.build([*gold.ids, *sorted(gold.void)])
 

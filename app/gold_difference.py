@@ -72,7 +72,9 @@ def refusal_to_follow(gold: Gold, earlier: Gold) -> Refused | None:
         has = "no splits" if earlier.splits is None else "them"
         return Refused(
             f"{said} the active version has {has}, and which scores are public is fixed once something was submitted.",
-            "Remove the splits." if earlier.splits is None else "Give each instance its split, as in the active version.",
+            "Remove the splits."
+            if earlier.splits is None
+            else "Give each instance its split, as in the active version.",
         )
     return None
 

@@ -64,9 +64,7 @@ class GoldCache:
 
     def _read(self, file: GoldFile, earlier_ids: Iterable[str]) -> tuple[Gold | None, Problems]:
         fields: dict[str, Any] = {"task": file.task, "positive_label": file.positive_label, "classes": file.classes}
-        return load_gold(
-            file.source, **fields, metadata=file.metadata, earlier_ids=earlier_ids, limits=self.limits
-        )
+        return load_gold(file.source, **fields, metadata=file.metadata, earlier_ids=earlier_ids, limits=self.limits)
 
     def evict_others(self, name: str) -> bool:
         """Free the memory of all golds but the one with this name; returns False if there were none."""

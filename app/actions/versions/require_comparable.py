@@ -35,7 +35,9 @@ def _may_move(session: ReadSession, phase: Phase, active: GoldVersion, version: 
     for later, earlier in ((version, active), (active, version)):
         if later.difference is not None and later.difference["base"] == earlier.version:
             return bool(later.difference["counts"]["moved"])
-    differences = [row.difference for row in gold.versions(session, phase.id) if row.status != "draft" or row is version]
+    differences = [
+        row.difference for row in gold.versions(session, phase.id) if row.status != "draft" or row is version
+    ]
     return any(difference is not None and difference["counts"]["moved"] for difference in differences)
 
 

@@ -112,7 +112,9 @@ def _accepted_arrays(
     empty = _other_rows(targets, n)
     if empty is not None and not problems:
         subject = pluralize(len(empty), "instance has", "instances have")
-        table.notes.append(f"{subject} no prediction in this file, which was accepted under other gold: {EMPTY_COUNTED}")
+        table.notes.append(
+            f"{subject} no prediction in this file, which was accepted under other gold: {EMPTY_COUNTED}"
+        )
     return None if problems else PredictionArrays(join.labels, scores, empty, probabilities)
 
 
