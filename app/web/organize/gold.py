@@ -14,7 +14,6 @@ from app.api.dependencies import current_organizer
 from app.api.gold import (
     METADATA_BODIES,
     METADATA_ROUTES,
-    GoldShape,
     VersionNumber,
     get_class_counts,
     get_data,
@@ -25,6 +24,7 @@ from app.api.gold import (
     remove_version,
     set_gold_metadata,
 )
+from app.api.gold_shapes import GoldShape
 from app.api.http.json_body import GoldMetadataRequest, parse_strict_json
 from app.api.reasons import Activation
 from app.errors import BadRequest, InvalidGold, NotFound, TooManyRequests, Unavailable
