@@ -13,6 +13,7 @@ from app.actions.versions.request_switch import (
     require_no_pending_switch,
     require_reason,
 )
+from app.actions.versions.require_comparable import require_comparable
 from app.actions.versions.target_scores import target_scorer_version
 from app.errors import GoldNotDraft, InvalidGold, PhaseReleased
 from app.queue import Queue
@@ -59,6 +60,8 @@ def activate_gold(
     if is_correction:
         require_reason(caller)
     _settle_classes(phase, version)
+    if is_correction and before is not None:
+        require_comparable(session, phase, before.gold, version)
     _require_known_labels(session, phase, version)
     remarks = _remarks(session, phase, version)
     target = BoardVersion(version, challenges.active_recipe(session, phase), phase.scorer_version)

@@ -32,7 +32,7 @@ def gold_difference_between(before: GoldVersion, after: GoldVersion) -> GoldChan
 def changed_ids(before: GoldVersion, after: GoldVersion) -> dict[str, list[str]] | None:
     """The ids of the instances that changed, by kind, without any label; None if they are not known."""
     stored, is_reversed = _stored(before, after)
-    changes = getattr(before if is_reversed else after, "changes", None)
+    changes = (before if is_reversed else after).changes
     if stored is None or changes is None:
         return None
     found: dict[str, list[str]] = {kind: [] for kind in stored["counts"]}
