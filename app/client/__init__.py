@@ -7,6 +7,7 @@ from app.client.board_calls import BoardCalls
 from app.client.challenge_calls import ChallengeCalls
 from app.client.disqualification_calls import DisqualificationCalls
 from app.client.gold_calls import GoldCalls
+from app.client.item_calls import ItemCalls
 from app.client.submission_calls import FINAL, SubmissionCalls
 from app.client.team_calls import TeamCalls
 from app.transport import ApiError, ClientError, Json, Progress, UnreachableError
@@ -17,6 +18,7 @@ class Client(
     ChallengeCalls,
     AnnouncementCalls,
     GoldCalls,
+    ItemCalls,
     TeamCalls,
     SubmissionCalls,
     DisqualificationCalls,
