@@ -70,21 +70,22 @@ def relabel(
     """
     rows, codes = {name: row for row, name in enumerate(ids)}, {name: code for code, name in enumerate(spec.classes)}
     partly_unknown = set() if unknown is None else set(np.flatnonzero(unknown.sizes).tolist())
-    faults: list[str] = []
+    faults: list[dict[str, str]] = []
     wanted: dict[int, tuple[int, ...] | None] = {}
-    for change in changes:
+    for at, change in enumerate(changes):
         row = rows.get(change.id)
         fault = _fault(spec, change, row, codes, seen=row in wanted)
         if fault is None and row in partly_unknown:
             fault = "has unknown cells, which a change of labels does not say anything about"
         if fault is not None:
-            faults.append(f"'{change.id}' {fault}")
+            faults.append({"pointer": f"/changes/{at}", "detail": f"'{change.id}' {fault}"})
             continue
         assert row is not None
         wanted[row] = None if change.labels is None else tuple(sorted({codes[label] for label in change.labels}))
     if faults:
         more = f" and {len(faults) - MAX_FAULTS} more" if len(faults) > MAX_FAULTS else ""
-        raise InvalidContent(f"{'; '.join(faults[:MAX_FAULTS])}{more}.", errors=faults[:MAX_FAULTS])
+        listed = "; ".join(fault["detail"] for fault in faults[:MAX_FAULTS])
+        raise InvalidContent(f"{listed}{more}.", errors=faults[:MAX_FAULTS])
     result = _apply(spec, gold, wanted)
     if not len(result.kept):
         raise InvalidContent("All instances would be void.", remedy="Leave at least one instance to be scored.")
