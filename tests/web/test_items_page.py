@@ -26,7 +26,7 @@ def sent(app: ServedApp) -> None:
 
 
 @pytest.fixture
-def owner(app: ServedApp, new_reader: Callable[[], Reader], sent: None) -> Reader:  # noqa: ARG001
+def owner(app: ServedApp, new_reader: Callable[[], Reader], sent: None) -> Reader:
     """The browser of an owner."""
     reader = new_reader()
     organizer(app, reader, "owner", slug=SLUG)

@@ -172,5 +172,12 @@ def _render_moves(
 
 def _render(page: PageContext, frame: OrganizerFrame, values: dict[str, Any], form: Form, status: int) -> Response:
     choices = {"selections": SELECTIONS, "sorts": SORTS}
-    shown: dict[str, Any] = {"moves": None, "near": None, "agreement": None, "drawings": {}, "filled": "", "cursor": None}
+    shown: dict[str, Any] = {
+        "moves": None,
+        "near": None,
+        "agreement": None,
+        "drawings": {},
+        "filled": "",
+        "cursor": None,
+    }
     return render(page, "organize/items.html", status=status, form=form, frame=frame, **shown | choices | values)
