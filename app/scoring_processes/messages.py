@@ -126,8 +126,68 @@ class CompareBoard:
     entries: Sequence[BoardFile]
 
 
+@dataclass(frozen=True, slots=True)
+class ItemSystem:
+    """A system of an item analysis: the stored predictions of a submission; `key` is its id."""
+
+    key: str
+    team: str
+    predictions: SourceFile
+    baseline: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AnalyzeItems:
+    """Analyse the answers of systems instance by instance; the reply is FileWritten or a Refusal.
+
+    `part` is `items` (JSON Lines: the summary, then one instance a line in the order `sort`; or CSV), `agreement` or
+    `near_duplicates` (one JSON object).
+    """
+
+    gold: GoldSource
+    recipe: JsonObject
+    split: str
+    systems: Sequence[ItemSystem]
+    part: str
+    target: Path
+    sort: str = "suspicion"
+    select: str = "all"
+    as_csv: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TryRelabelling:
+    """Score systems before and after some changes of the gold; the reply is an AnalysisResult or a Refusal."""
+
+    gold: GoldSource
+    recipe: JsonObject
+    split: str
+    systems: Sequence[ItemSystem]
+    changes: Sequence[JsonObject]
+
+
+@dataclass(frozen=True, slots=True)
+class WriteCorrectedGold:
+    """Write the gold with some changes, or the list of changes, to `target`; the reply is FileWritten or a Refusal."""
+
+    gold: GoldSource
+    changes: Sequence[JsonObject]
+    form: str
+    """`gold` (JSON Lines), or the changes alone as `jsonl` or `csv`."""
+    target: Path
+
+
 GoldRequest = (
-    CheckGold | ValidatePredictions | ScorePredictions | WriteTemplate | WriteReport | ComputeIntervals | CompareBoard
+    CheckGold
+    | ValidatePredictions
+    | ScorePredictions
+    | WriteTemplate
+    | WriteReport
+    | ComputeIntervals
+    | CompareBoard
+    | AnalyzeItems
+    | TryRelabelling
+    | WriteCorrectedGold
 )
 Request = ReadExcerpts | GoldRequest
 
@@ -292,7 +352,10 @@ Message = Request | ReplyEnvelope | CpuLimitAnnouncement
 
 # ---- encoding
 
-_PARTS = (CpuLimitAnnouncement, ReplyEnvelope, GoldSource, GoldFile, PreparedFile, SourceFile, FileKind, BoardFile)
+_PARTS = (
+    *(CpuLimitAnnouncement, ReplyEnvelope, GoldSource, GoldFile, PreparedFile, SourceFile, FileKind, BoardFile),
+    ItemSystem,
+)
 _CLASSES = {cls.__name__: cls for cls in (*get_args(Request), *get_args(Reply), *_PARTS)}
 
 
@@ -327,5 +390,5 @@ def _from_json(values: dict[str, Any] | None) -> Any:
 _DECODERS: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("gold", "file", "prepared", "source", "kind", "predictions", "reply", "active"), _from_json),
     **dict.fromkeys(("path", "target"), Path),
-    "entries": lambda values: [_from_json(value) for value in values],
+    **dict.fromkeys(("entries", "systems"), lambda values: [_from_json(value) for value in values]),
 }

@@ -34,7 +34,7 @@ from app.scoring.declaration.recipe import ScoringRecipe
 from app.scoring.evaluation_input import EvaluationInput
 from app.scoring.reports.detailed_report import PROBABILITY_PART, build_detailed_report, write_csv
 from app.scoring_processes import messages
-from app.worker import gold_checks, uncertainty
+from app.worker import gold_checks, items, uncertainty
 from app.worker.cpu_limit import CpuTimer
 
 
@@ -148,6 +148,27 @@ def handle_board(golds: GoldCache, request: messages.CompareBoard, cpu: StageCpu
     return messages.AnalysisResult(uncertainty.compare_board(gold, recipe, request, golds.limits))
 
 
+def handle_items(golds: GoldCache, request: messages.AnalyzeItems, cpu: StageCpuTimer) -> messages.Reply:
+    """Analyse the answers of systems instance by instance."""
+    gold, recipe = _load_gold_and_recipe(golds, request)
+    cpu.begin_scoring()
+    return items.analyze_items(gold, recipe, request, golds.limits)
+
+
+def handle_relabelling(golds: GoldCache, request: messages.TryRelabelling, cpu: StageCpuTimer) -> messages.Reply:
+    """Score systems before and after some changes of the gold."""
+    gold, recipe = _load_gold_and_recipe(golds, request)
+    cpu.begin_scoring()
+    return items.try_relabelling(gold, recipe, request, golds.limits)
+
+
+def handle_corrected_gold(
+    golds: GoldCache, request: messages.WriteCorrectedGold, _cpu: StageCpuTimer
+) -> messages.Reply:
+    """Write gold with some changes."""
+    return items.write_corrected_gold(golds.load_valid(request.gold), request)
+
+
 def handle_excerpts(_golds: GoldCache, request: messages.ReadExcerpts, _cpu: StageCpuTimer) -> messages.Reply:
     """Read what stands at the locations of problems; nothing where that takes too much memory."""
     file = request.predictions
@@ -165,6 +186,8 @@ _RecipeRequest = (
     | messages.WriteReport
     | messages.ComputeIntervals
     | messages.CompareBoard
+    | messages.AnalyzeItems
+    | messages.TryRelabelling
 )
 
 
@@ -196,6 +219,9 @@ REQUEST_HANDLERS: dict[type[messages.Request], Callable[[GoldCache, Any, StageCp
     messages.WriteReport: handle_report,
     messages.ComputeIntervals: handle_intervals,
     messages.CompareBoard: handle_board,
+    messages.AnalyzeItems: handle_items,
+    messages.TryRelabelling: handle_relabelling,
+    messages.WriteCorrectedGold: handle_corrected_gold,
     messages.ReadExcerpts: handle_excerpts,
 }
 

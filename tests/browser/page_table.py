@@ -35,6 +35,7 @@ _ORGANIZE = {
     **{f"/{name}": name for name in ("settings", "recipe", "phases", "registrations", "teams", "submissions")},
     **{f"/{name}": name for name in ("quota", "release", "announcements", "files", "organizers", "invitations")},
     **{f"/{name}": name for name in ("audit", "failures", "copy")},
+    "/items?phase={test}&fill=true": "items",
     "/phases/{test}": "phase",
     "/registrations/{registrations}": "registration",
     "/teams/{team_blue}": "team",

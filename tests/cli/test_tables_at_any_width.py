@@ -17,6 +17,7 @@ from app.cli.terminal import (
     account_tables,
     announcement_tables,
     audit_table,
+    item_tables,
     object_tables,
     order_tables,
     phase_tables,
@@ -87,6 +88,19 @@ LADDER["teams"] = [{"team": TEAM, "submissions": 5, "releases": 2, "waiting": 0,
 PROBLEM = {"file": "gold", "code": "unknown_id", "line": 3, "column": 1, "got": LONG, "message": LONG}
 PROBLEM["instance_id"] = IDS[0]
 
+SYSTEMS = {"systems": [{"team": TEAM}, {"system": LONG}]}
+_ANSWERS = [{"labels": [LONG], "votes": 3, "right": False}]
+ITEM: dict[str, Any] = {"id": IDS[0], "gold": ["a", "b"], "right": 1, "systems": 4, "answers": _ANSWERS}
+ITEM |= {"suspicion": 0.5, "discrimination": None}
+ITEMS: dict[str, Any] = SYSTEMS | {"counts": {"none_right": 1, "all_right": 2, "suspect": 1}, "instances": 4}
+PAIR: dict[str, Any] = {"a": 0, "b": 1, "agreement": 0.987654, "kappa": 0.9, "error_overlap": None}
+PAIR |= {"identical": True, "reported": True, "same_wrong": 120, "either_wrong": 130}
+PAIR |= {"expected": 12.3456, "deviations": 20.5}
+_VALUES = {"f1_macro": {"before": 0.123456, "after": None}}
+MOVES: dict[str, Any] = SYSTEMS | {"changes": {"relabelled": 1, "voided": 0, "unchanged": 0}, "moved": 1}
+MOVES |= {"instances": {"before": 4, "after": 4}, "ranked_by": ["f1_macro"]}
+MOVES["rows"] = [{"system": 0, "rank": {"before": 2, "after": 1}, "values": _VALUES}]
+
 TABLES: Mapping[str, Callable[[Console], None]] = {
     "show_users": lambda console: account_tables.show_users(console, [USER]),
     "show_tokens": lambda console: account_tables.show_tokens(console, [TOKEN]),
@@ -108,6 +122,14 @@ TABLES: Mapping[str, Callable[[Console], None]] = {
     "show_significance": lambda console: significance_table.show_significance(console, COMPARED),
     "show_board_rankings": lambda console: significance_table.show_board_rankings(console, RANKED),
     "show_rankings": lambda console: order_tables.show_rankings(console, RANKINGS),
+    "show_items": lambda console: item_tables.show_items(console, ITEMS | {"items": [ITEM]}),
+    "show_agreement": lambda console: item_tables.show_agreement(
+        console, SYSTEMS | {"fleiss_kappa": 0.5, "pairs": [PAIR]}
+    ),
+    "show_near_duplicates": lambda console: item_tables.show_near_duplicates(
+        console, SYSTEMS | {"reported": 1, "compared": 1, "meaning": LONG, "pairs": [PAIR]}
+    ),
+    "show_relabelling": lambda console: item_tables.show_relabelling(console, MOVES),
     "show_ladder": lambda console: phase_tables.show_ladder(console, LADDER),
     "show_problems": lambda console: problem_tables.show_problems(console, {"problems": [PROBLEM]}),
     "show_registrations": lambda console: registration_tables.show_registrations(console, [REGISTRATION]),

@@ -69,6 +69,7 @@ PAGE_NEEDS: dict[str, tuple[str, ...]] = {
     f"{_ORGANIZE}/invitations": (_ORGANIZER, "C/invitations"),
     f"{_ORGANIZE}/audit": (_ORGANIZER, "C/audit"),
     f"{_ORGANIZE}/failures": (_ORGANIZER, "C/failures"),
+    f"{_ORGANIZE}/items": (_ORGANIZER, "P/gold"),
     f"{_ORGANIZE}/copy": (_ORGANIZER, "C/export"),
     f"{_ORGANIZE}/copy/export": (_ORGANIZER, "C/export"),
     "/administration": ("/users", "/queue"),

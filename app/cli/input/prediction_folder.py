@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -15,6 +16,11 @@ from app.cli.input.gold_and_predictions import (
     wants_scores,
 )
 from app.cli.terminal.output import CommandError, CommandOutput
+
+if TYPE_CHECKING:
+    from app.offline import OfflineOutcome
+    from app.scoring.declaration.metric import MetricCall
+    from app.scoring.evaluation_input import EvaluationInput
 
 _ENDINGS = re.compile(
     r"(\.(map|columns|long))?(\.(json|jsonl|ndjson|csv|tsv|npz|parquet|arrow))?(\.(gz|zst))?$", re.IGNORECASE
@@ -33,6 +39,45 @@ def order_folder(
 ) -> dict[str, Any]:
     """The report on the systems of a folder; a file with problems ends the command."""
     from app.analysis.order.order_predictions import gives_order, order_predictions
+
+    scored = score_folder(out, folder, gold, settings, metrics=metrics, options=options)
+    calls = scored.calls
+    for call in calls:
+        if not gives_order(call):
+            detail = f"'{call.requested}' gives no order: neither a higher nor a lower value is better."
+            raise CommandError("no_order", detail, "Choose another metric.")
+    with out.spinner("Drawing …"):
+        report = order_predictions(scored.cases, scored.ids, calls, options=options, draw_seed=draw_seed)
+    if "reason" in report:
+        raise CommandError("no_order", str(report["reason"]), "Choose another metric, or check the files.")
+    return report | {"notes": list(dict.fromkeys([*scored.notes, *report["notes"]]))}
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredFolder:
+    """The systems of a folder by name, scored against one gold; `cases` have their rows in the order of `ids`."""
+
+    outcomes: Mapping[str, "OfflineOutcome"]
+    cases: Mapping[str, "EvaluationInput"]
+    ids: Sequence[str]
+    notes: Sequence[str]
+
+    @property
+    def calls(self) -> Sequence["MetricCall"]:
+        """The metrics that the systems were scored by."""
+        return next(iter(self.outcomes.values())).calls
+
+
+def score_folder(
+    out: CommandOutput,
+    folder: Path,
+    gold: Path | None,
+    settings: Mapping[str, Any],
+    *,
+    metrics: Sequence[str],
+    options: Mapping[str, str],
+) -> ScoredFolder:
+    """Score the files of a folder; a file with problems ends the command."""
     from app.offline import in_id_order, score_systems_offline
 
     if gold is None:
@@ -54,17 +99,8 @@ def order_folder(
             out.note(f"The problems are those of {paths[name]}.")
             report_problems_and_exit(out, files, outcome)
         cases[name], ids = in_id_order(outcome)
-    calls = outcomes[0].calls
-    for call in calls:
-        if not gives_order(call):
-            detail = f"'{call.requested}' gives no order: neither a higher nor a lower value is better."
-            raise CommandError("no_order", detail, "Choose another metric.")
-    with out.spinner("Drawing …"):
-        report = order_predictions(cases, ids, calls, options=options, draw_seed=draw_seed)
-    if "reason" in report:
-        raise CommandError("no_order", str(report["reason"]), "Choose another metric, or check the files.")
-    notes = [*files.notes, *(note for outcome in outcomes for note in outcome.notes), *report["notes"]]
-    return report | {"notes": list(dict.fromkeys(notes))}
+    notes = [*files.notes, *(note for outcome in outcomes for note in outcome.notes)]
+    return ScoredFolder(dict(zip(paths, outcomes, strict=True)), cases, ids, list(dict.fromkeys(notes)))
 
 
 def _prediction_files(folder: Path, gold: Path) -> dict[str, Path]:

@@ -24,6 +24,7 @@ PAGES = {
         "quota": "Quota",
         "submissions": "Submissions",
         "failures": "Failures",
+        "items": "Items",
         "announcements": "Announcements",
     },
     "Finish": {

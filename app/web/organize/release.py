@@ -40,14 +40,14 @@ def show_preview(page: PageContext, slug: str, phase: str | None, form: Form = N
     """The page, with a form that was refused."""
     frame = organizer_frame(page, slug)
     phases = frame.challenge.phases
-    phase = phase or _likely_phase(phases)
+    phase = phase or likely_phase(phases)
     release = None if phase is None else get_release(slug, phase, page.account, page.state)
     ways = {code: (f"{frame.desk}/{path.format(phase=phase)}", label) for code, (path, label) in WAYS.items()}
     values = {"phase": phase, "release": release, "ways": ways}
     return render(page, "organize/release.html", status=status, form=form, frame=frame, **values)
 
 
-def _likely_phase(phases: Sequence[PhaseShape]) -> str | None:
+def likely_phase(phases: Sequence[PhaseShape]) -> str | None:
     """The phase that organizers most likely come for: the last one that has opened; None without phases."""
     now = datetime.now(UTC)
     opened = [each for each in phases if each.opens_at <= now]
