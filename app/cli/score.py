@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from app.cli.archived_scores import score_archive
 from app.cli.input import value_parsing
 from app.cli.input.gold_and_predictions import (
     GoldAndPredictions,
@@ -45,7 +46,26 @@ if TYPE_CHECKING:
 
 _PerClass = Annotated[bool, typer.Option("--per-class", help="Show counts and measures per class.")]
 _Confusion = Annotated[bool, typer.Option("--confusion", help="Show the confusion matrix.")]
-_All = Annotated[bool, typer.Option("--all", help="Show all metrics by family, not only the common ones.")]
+_All = Annotated[
+    bool,
+    typer.Option(
+        "--all", help="Show all metrics by family, not only the common ones; with --archive, all submissions (default)."
+    ),
+]
+_Archive = Annotated[
+    Path | None,
+    typer.Option(
+        "--archive",
+        metavar="FILE",
+        exists=True,
+        dir_okay=False,
+        help="Compute the scores of an archive of a phase again, and compare them with those in it.",
+    ),
+]
+_Submission = Annotated[
+    list[str] | None,
+    typer.Option("--submission", metavar="ID", help="With --archive: only this submission; may be repeated."),
+]
 _Intervals = Annotated[
     bool,
     typer.Option("--ci", help="Show a 95 % interval of each score: what it might be on all instances like these."),
@@ -85,9 +105,19 @@ def score(
     report: _Report = None,
     ci: _Intervals = False,
     draw_seed: DrawSeed = "0",
+    archive: _Archive = None,
+    submission: _Submission = None,
     as_json: AsJson = False,
 ) -> None:
     """Score predictions against a gold file on this machine, with the same scorer as the service."""
+    if archive is not None:
+        if any((gold, predictions, pairs, metric, option, preset, report, ci)):
+            raise typer.BadParameter("takes gold, predictions and recipe from the archive", param_hint="--archive")
+        with command_output(as_json=as_json) as out:
+            score_archive(out, archive, submission or ())
+        return
+    if submission:
+        raise typer.BadParameter("only with --archive", param_hint="--submission")
     options = value_parsing.parse_option_pairs(option or ()) | ({"preset": preset} if preset else {})
     of_pairs = PairsOptions(pairs, separator, label_separator)
     with command_output(as_json=as_json) as out, of_pairs.files(gold, predictions, layout or gold_layout) as given:

@@ -76,6 +76,18 @@ class WriteReport:
 
 
 @dataclass(frozen=True, slots=True)
+class WriteInstances:
+    """Write the predicted and actual classes of each instance to `target` as JSON; the reply is FileWritten."""
+
+    gold: GoldSource
+    predictions: SourceFile
+    recipe: JsonObject
+    head: JsonObject
+    """The first members of the JSON document."""
+    target: Path
+
+
+@dataclass(frozen=True, slots=True)
 class ReadExcerpts:
     """Read what stands in a file at the locations of these problems; the reply is Excerpts. It needs no gold."""
 
@@ -114,7 +126,14 @@ class CompareBoard:
 
 
 GoldRequest = (
-    CheckGold | ValidatePredictions | ScorePredictions | WriteTemplate | WriteReport | ComputeIntervals | CompareBoard
+    CheckGold
+    | ValidatePredictions
+    | ScorePredictions
+    | WriteTemplate
+    | WriteReport
+    | WriteInstances
+    | ComputeIntervals
+    | CompareBoard
 )
 Request = ReadExcerpts | GoldRequest
 
