@@ -241,5 +241,5 @@ def _unreadable_as_invalid(what: str) -> Iterator[None]:
     """Raise InvalidArchive for what the ZIP library raises on damaged files."""
     try:
         yield
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError) as error:
         raise InvalidArchive(f"The archive is damaged: {what} cannot be read.") from error

@@ -16,6 +16,7 @@ import app.cli.terminal
 from app.cli.terminal import (
     account_tables,
     announcement_tables,
+    archive_tables,
     audit_table,
     object_tables,
     order_tables,
@@ -87,7 +88,11 @@ LADDER["teams"] = [{"team": TEAM, "submissions": 5, "releases": 2, "waiting": 0,
 PROBLEM = {"file": "gold", "code": "unknown_id", "line": 3, "column": 1, "got": LONG, "message": LONG}
 PROBLEM["instance_id"] = IDS[0]
 
+ARCHIVED: dict[str, Any] = {"submission": IDS[0], "team": LONG, "method": LONG, "split": "private"}
+ARCHIVED |= {"gold_version": 1, "recipe_version": 2, "scorer_version": 2, "outcome": "other_scorer", "differences": {}}
+
 TABLES: Mapping[str, Callable[[Console], None]] = {
+    "show_archived_scores": lambda console: archive_tables.show_archived_scores(console, [ARCHIVED]),
     "show_users": lambda console: account_tables.show_users(console, [USER]),
     "show_tokens": lambda console: account_tables.show_tokens(console, [TOKEN]),
     "show_invitations": lambda console: account_tables.show_invitations(console, [INVITATION]),
