@@ -57,6 +57,8 @@ class Gold:
     """The labels of each id that the gold leaves open; None where it leaves none open."""
     ceilings: dict[str, BestAttainableValues] = field(default_factory=dict)
     """Per split, values that depend on this gold alone and have been computed already."""
+    derived: dict[str, Any] = field(default_factory=dict)
+    """By name, what else was computed from this gold alone."""
     tables: LookupTables | None = None
     """Ids and classes for the vectorized readers; None where they do not fit into lookup tables."""
     weight_unit: Fraction = Fraction(1)

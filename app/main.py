@@ -40,6 +40,7 @@ from app.api import (
     disqualifications,
     exports,
     gold,
+    gold_opening,
     health,
     ladders,
     leaderboards,
@@ -50,6 +51,7 @@ from app.api import (
     problems,
     prometheus,
     quotas,
+    receipts,
     recipe_check,
     registrations,
     releases,
@@ -60,6 +62,7 @@ from app.api import (
     submit,
     team_disqualifications,
     teams,
+    transparency_log,
     usage,
     users,
 )
@@ -121,6 +124,7 @@ ROUTER_MODULES = (
     teams,
     team_disqualifications,
     gold,
+    gold_opening,
     submit,
     submissions,
     submission_events,
@@ -129,11 +133,13 @@ ROUTER_MODULES = (
     reruns,
     problems,
     reports,
+    receipts,
     quotas,
     recipe_check,
     leaderboards,
     comparisons,
     audit,
+    transparency_log,
     usage,
     health,
     prometheus,
@@ -162,6 +168,7 @@ API_TAGS = [
     {"name": "submissions", "description": "Submit predictions, read scores."},
     {"name": "leaderboards", "description": "The ranking of teams."},
     {"name": "audit", "description": "Who did what, when and why."},
+    {"name": "log", "description": "The transparency log, with which others verify what was recorded."},
     {"name": "usage", "description": "Why files were rejected, what challenges use, the queue and the workers."},
     {"name": "health", "description": "Health checks and metrics of the service."},
 ]
@@ -173,6 +180,7 @@ def add_routes(app: FastAPI) -> None:
     for module in ROUTER_MODULES:
         # `include_router` would build every route a second time, which takes 0.2 s at each start.
         app.router.routes.extend(module.router.routes)
+    app.router.routes.extend(transparency_log.root_router.routes)
     add_pages(app)
     app.mount("/static", StaticFiles(directory=STATIC_FOLDER), name="static")
 

@@ -24,6 +24,7 @@ from app.gold import (
     load_gold,
     normalize_distinct,
 )
+from app.receipts.content import content_sha256
 from app.scoring.declaration import decision_rules
 from app.scoring.declaration.decision_rules import ConfiguredDecisionRule
 from app.scoring.declaration.metric import MetricCall, Result
@@ -58,6 +59,8 @@ class ScoringOutcome:
     problems: Problems
     notes: list[str]
     scores: dict[str, dict[str, Result]] = field(default_factory=dict)
+    content_sha256: str | None = None
+    """Of the canonical content of the predictions (app.receipts.content); None where there are problems."""
 
 
 class FileMemoryError(MemoryError):
@@ -154,7 +157,8 @@ def score_predictions(
     if arrays is None:
         return ScoringOutcome(problems, notes)
     labels, rule, decision_notes = hard_labels(gold, arrays, decision, options or {})
-    return ScoringOutcome(problems, [*notes, *decision_notes], score_labels(gold, labels, calls, arrays.scores, rule))
+    scores = score_labels(gold, labels, calls, arrays.scores, rule)
+    return ScoringOutcome(problems, [*notes, *decision_notes], scores, content_sha256(gold, arrays))
 
 
 def predicted_case(

@@ -129,6 +129,26 @@ class Settings(BaseSettings):
         description="Teams that one user may create; ten times as many from one address.",
     )
 
+    # ---- transparency log
+    log_key_file: Path | None = Field(
+        None,
+        description="File of the private Ed25519 key of the transparency log, in PEM. On PostgreSQL the workers with this "
+        "setting sequence the log, one at a time; empty on SQLite: keys/log.pem in the data folder, which the service makes.",
+    )
+    log_witnesses: str = Field(
+        "",
+        pattern=r"^(https?://[^\s,]+ [^\s+,]+\+[0-9a-f]{8}\+[A-Za-z0-9+/=]+(, *https?://[^\s,]+ [^\s+,]+\+[0-9a-f]{8}\+[A-Za-z0-9+/=]+)*)?$",
+        description="Comma-separated witnesses of the transparency log, each an address, a space and a verifier key; none by "
+        "default, and then nothing but comparing checkpoints shows whether all see the same log.",
+    )
+
+    # ---- receipts
+    receipt_key_file: Path | None = Field(
+        None,
+        description="File of the private Ed25519 key that signs receipts, in PEM; empty: keys/receipts.pem in the data "
+        "folder, created at the first start.",
+    )
+
     # ---- scoring
     workers: int = Field(
         default_factory=lambda: max(1, min(4, os.cpu_count() or 1)),

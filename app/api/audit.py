@@ -63,6 +63,10 @@ class AuditEntryShape(Shape):
     changes: dict[str, Any] = Field(description='By field: `{"from": …, "to": …}`.')
     names: dict[str, str] = Field(description="The names of the users and teams whose ids stand in `changes`.")
     reason: str | None
+    log: Literal["logged", "pending"] | None = Field(
+        description="Whether the transparency log has its record at a position yet; null for acts before the log."
+    )
+    log_position: int | None = Field(description="The position in the transparency log; null while it is pending.")
 
 
 def _name_query(description: str) -> Any:
@@ -170,4 +174,12 @@ def _entry_shape(page: TrailPage, entry: AuditEntry) -> AuditEntryShape:
         changes=entry.changes,
         names=page.names_in(entry),
         reason=entry.reason,
+        log=_log_state(page, entry),
+        log_position=page.positions.get(entry.id),
     )
+
+
+def _log_state(page: TrailPage, entry: AuditEntry) -> Literal["logged", "pending"] | None:
+    if entry.id not in page.positions:
+        return None
+    return "pending" if page.positions[entry.id] is None else "logged"

@@ -1,6 +1,7 @@
 """Gold labels: upload, metadata, activation. For organizers only."""
 
 import json
+from secrets import token_hex
 from typing import Annotated, Any
 
 from fastapi import Body, Path, Query, Request
@@ -16,6 +17,7 @@ from app.actions.challenges.upload_gold import (
     changed_gold_file,
     delete_gold,
     download_gold,
+    gold_nonce,
     inspect_gold,
     list_gold_versions,
     load_gold_version,
@@ -68,6 +70,7 @@ from app.files import StoredFile
 from app.formats import FileKind
 from app.gold_metadata import CLASSES, GOLD_METADATA, GoldMetadataDeclaration
 from app.queue import Queue
+from app.receipts.gold_commitment import NONCE_BYTES
 from app.store.session import WriteSession
 from app.store.tables import GoldVersion
 
@@ -90,6 +93,7 @@ class GoldShape(Shape):
     weighted: bool | None = Field(description="Whether instances have weights.")
     void_instances: int | None = Field(description="How many instances are not scored.")
     sha256: str
+    commitment: str | None = Field(None, description="The commitment that receipts name; null until it is computed.")
     size: int
     format: str
     train_frequencies: dict[str, int] | None = None
@@ -185,9 +189,11 @@ def _store_gold(
         rules = load_label_rules(session, caller, slug, phase)
     with state.files.local_path(stored.key) as path:
         file = new_gold_file(path, kind, rules, stored.sha256)
-        summary = inspect_gold(state.gold_readers.processes, file)
+        nonce = token_hex(NONCE_BYTES)
+        summary = inspect_gold(state.gold_readers.processes, file, nonce)
+    inspected: dict[str, Any] = {"summary": summary, "rules": rules, "nonce": nonce}
     with state.db.write() as session:
-        row = store_gold(session, caller, slug, phase, stored=stored, kind=kind, summary=summary, rules=rules)
+        row = store_gold(session, caller, slug, phase, stored=stored, kind=kind, **inspected)
         gold = gold_reference(row)
         shape = (
             _activate(session, caller, slug, phase, row.version, queue=state.queue) if activate else _gold_shape(row)
@@ -379,9 +385,11 @@ def _set_metadata(
     with state.files.local_path(key) as path:
         with state.db.read() as session:
             file = changed_gold_file(session, caller, slug, phase, version, path=path, name=name, value=value)
-        summary = inspect_gold(state.gold_readers.processes, file)
+            nonce = gold_nonce(session, caller, slug, phase, version)
+        summary = inspect_gold(state.gold_readers.processes, file, nonce)
+    changed: dict[str, Any] = {"name": name, "value": value, "summary": summary, "file": file}
     with state.db.write() as session:
-        row = put_gold_metadata(session, caller, slug, phase, version, name=name, value=value, summary=summary)
+        row = put_gold_metadata(session, caller, slug, phase, version, **changed)
         gold, shape = gold_reference(row), _gold_shape(row)
     _publish(state, gold)
     return shape

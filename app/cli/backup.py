@@ -28,6 +28,14 @@ KeysOutput = Annotated[
 KeysInput = Annotated[
     Path | None, typer.Option("--keys", metavar="FILE", help="File that 'assay backup --keys' wrote with this backup.")
 ]
+LogCheckpointInput = Annotated[
+    Path | None,
+    typer.Option(
+        "--continue-log",
+        metavar="CHECKPOINT",
+        help="File with the checkpoint that the service served last: the log goes on, if its key is in place.",
+    ),
+]
 NewBackupFolder = Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder to write; must be empty or not exist.")]
 ExistingBackupFolder = Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder that 'assay backup' wrote.")]
 
@@ -60,9 +68,16 @@ def backup(folder: NewBackupFolder, keys: KeysOutput = None, data_dir: DataDir =
 
 
 def restore(
-    folder: ExistingBackupFolder, keys: KeysInput = None, data_dir: DataDir = None, as_json: AsJson = False
+    folder: ExistingBackupFolder,
+    keys: KeysInput = None,
+    continue_log: LogCheckpointInput = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
 ) -> None:
     """Restore a backup into an empty installation, on SQLite or PostgreSQL, with uploads in a folder or a bucket.
+
+    The transparency log goes on as a new one, whose first leaf names the last checkpoint of the backup, unless
+    --continue-log shows that nothing was published since the backup.
 
     The backup is verified before anything is written. If a restore is interrupted, run it again.
     """
@@ -74,12 +89,13 @@ def restore(
         from app.scoring.declaration.metric_syntax import pluralize
 
         secrets = {} if keys is None else backup_keys.read_keys_file(keys)
+        served = None if continue_log is None else continue_log.read_text()
         with out.upload_bar("Verifying the backup", final_label="Verified") as progress:
             verified = stack.enter_context(action.verified_backup(settings, folder, progress))
         with explained_start_errors(), data_folder.own_process_folder(settings) as work:
             files = data_folder.open_file_store(settings, work)
             with out.upload_bar("Restoring the files", final_label="Restoring the database") as progress:
-                waiting = action.restore(settings, files, verified, secrets, progress)
+                waiting = action.restore(settings, files, verified, secrets, progress, served_checkpoint=served)
         manifest = verified.manifest
         value = {"waiting": waiting, "keys": sorted(secrets), **manifest.model_dump(mode="json")}
         next_step = f"Still to be scored: {pluralize(waiting, 'submission')}. Start the service."

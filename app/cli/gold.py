@@ -130,6 +130,15 @@ def show_gold_version(
         out.notes(gold.get("notes") or ())
 
 
+def open_gold(
+    *, slug: Slug, version: Version, phase: Phase = None, url: Url = None, token: Token = None, as_json: AsJson = False
+) -> None:
+    """Show the nonce that opens the commitment to a version, to be published with the gold, never before."""
+    with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
+        opening = client.gold_opening(slug, client.phase(slug, phase), version)
+        out.result(opening, lambda _: out.say(f"Nonce:       {opening['nonce']}\nCommitment:  {opening['commitment']}"))
+
+
 def delete_gold(
     *,
     slug: Slug,

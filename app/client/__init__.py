@@ -7,6 +7,7 @@ from app.client.board_calls import BoardCalls
 from app.client.challenge_calls import ChallengeCalls
 from app.client.disqualification_calls import DisqualificationCalls
 from app.client.gold_calls import GoldCalls
+from app.client.log_calls import LogCalls
 from app.client.submission_calls import FINAL, SubmissionCalls
 from app.client.team_calls import TeamCalls
 from app.transport import ApiError, ClientError, Json, Progress, UnreachableError
@@ -22,6 +23,7 @@ class Client(
     DisqualificationCalls,
     BoardCalls,
     AuditCalls,
+    LogCalls,
 ):
     """A client of one service with one token, to be used as a context manager; every method is one API call."""
 

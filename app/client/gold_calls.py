@@ -46,6 +46,10 @@ class GoldCalls(Transport):
         """One version of the gold, without its labels."""
         return self._json("GET", phase_path(slug, phase, "gold", str(version)))
 
+    def gold_opening(self, slug: str, phase: str, version: int) -> Json:
+        """The nonce and the commitment of a version: `{"gold_version", "algorithm", "nonce", "commitment"}`."""
+        return self._json("GET", phase_path(slug, phase, "gold", str(version), "opening"))
+
     def class_counts(self, slug: str, phase: str, version: int) -> Json:
         """How many instances of a version have each class: `{"classes", "counts": {split: [...]}}`."""
         return self._json("GET", phase_path(slug, phase, "gold", str(version), "counts"))

@@ -111,6 +111,15 @@ class SubmissionCalls(Transport):
         path = api_path("submissions", submission, "predictions")
         return self._call("GET", path, headers={"Accept": "*/*"}).content
 
+    def receipt(self, submission: str, *, split: str | None = None, gold_version: int | None = None) -> bytes:
+        """The receipt of a submission, a DSSE envelope, by default of the visible split and the versions in force."""
+        path, params = api_path("submissions", submission, "receipt"), {"split": split, "gold_version": gold_version}
+        return self._call("GET", path, params=params, headers={"Accept": "*/*"}).content
+
+    def receipt_keys(self) -> bytes:
+        """The public keys of receipts, a JWK set."""
+        return self._call("GET", api_path("jwks.json"), headers={"Accept": "*/*"}).content
+
     def submissions(self, slug: str, phase: str) -> Iterator[Json]:
         """The team's submissions in a phase (for organizers: all), fetched page by page."""
         return self._items(phase_path(slug, phase, "submissions"))

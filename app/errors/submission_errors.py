@@ -1,6 +1,6 @@
 """Errors of submissions, quotas and leaderboards."""
 
-from app.errors.branches import Conflict, Forbidden, Gone, InvalidContent, TooManyRequests
+from app.errors.branches import Conflict, Forbidden, Gone, InvalidContent, NotFound, TooManyRequests
 
 
 class LeaderboardHidden(Forbidden):
@@ -15,6 +15,27 @@ class SplitHidden(Forbidden):
 
     code = "split_hidden"
     remedy = "Omit ?split= to read the split that is visible now."
+
+
+class ReceiptHidden(Forbidden):
+    """Participants and visitors cannot have this receipt now, because its scores are hidden."""
+
+    code = "receipt_hidden"
+    remedy = "Organizers can read it. After the final release the receipts of the shown scores are readable."
+
+
+class ReceiptNotIssued(NotFound):
+    """These scores have no receipt: they may be older than receipts, which the service then issues in the background."""
+
+    code = "no_receipt"
+    remedy = "Try again in a few minutes, or ask for another ?split= or ?gold_version=."
+
+
+class OpeningUnavailable(Conflict):
+    """The commitment to this gold version cannot be computed, because the version is being changed."""
+
+    code = "opening_unavailable"
+    remedy = "Repeat the request."
 
 
 class PhaseClosed(Conflict):

@@ -25,6 +25,8 @@ class CheckGold:
     """Read gold and check it; the reply is a GoldSummary, a FileResult with problems, or a Refusal."""
 
     gold: GoldSource
+    nonce: str | None = None
+    """The key of the commitment to the gold, in hexadecimal; None if none is wanted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +170,8 @@ class GoldSummary:
     notes: list[str]
     class_counts: dict[str, list[int]] = field(default_factory=dict)
     """Per split, or under 'all' without splits, how many instances have each class; not stored."""
+    commitment: str | None = None
+    """The commitment under the nonce of the request (app.receipts.gold_commitment)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,14 +188,22 @@ class FileResult:
     notes: list[str] = field(default_factory=list)
     scores: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
     """By split and canonical metric string: `value`, `reason` and `notes`."""
+    content_sha256: str | None = None
+    """Of the canonical content of predictions that were scored (app.receipts.content)."""
 
     @classmethod
-    def of(cls, problems: Problems, notes: Sequence[str] = (), scores: JsonObject | None = None) -> "FileResult":
+    def of(
+        cls,
+        problems: Problems,
+        notes: Sequence[str] = (),
+        scores: JsonObject | None = None,
+        content_sha256: str | None = None,
+    ) -> "FileResult":
         """The result of a file with these problems."""
-        return cls(**problems.to_dict(), notes=list(notes), scores=dict(scores or {}))
+        return cls(**problems.to_dict(), notes=list(notes), scores=dict(scores or {}), content_sha256=content_sha256)
 
     def to_dict(self) -> dict[str, Any]:
-        """The reply to a dry run: everything but the scores; `total_at_least` only where it is true."""
+        """The reply to a dry run: everything but scores and hash; `total_at_least` only where it is true."""
         result: dict[str, Any] = {"valid": self.valid, "total": self.total, "problems": self.problems}
         return result | ({"total_at_least": True} if self.total_at_least else {}) | {"notes": self.notes}
 

@@ -23,6 +23,8 @@ class Receipt(Base):
     split: Mapped[str] = mapped_column(String(16))
     envelope: Mapped[str] = mapped_column(Text, deferred=True)
     """The DSSE envelope, as it is served."""
+    payload_sha256: Mapped[str] = mapped_column(String(64))
+    """Of the signed payload, by which the transparency log knows it."""
     created_at: Mapped[datetime] = mapped_column(default=utcnow)
 
 
@@ -85,10 +87,15 @@ class LogOrigin(Base):
     ended_at: Mapped[datetime | None]
     previous: Mapped[str | None] = mapped_column(Text)
     """The last known checkpoint of the log before it, which its first leaf names."""
+    place: Mapped[str | None] = mapped_column(String(100))
+    """Which database and files it belongs to, so that copies of them do not continue it; None: to be found out."""
 
 
 class LogTile(Base):
-    """A full tile of 256 hashes of the tree of a log (C2SP tlog-tiles), level 0 being the leaf hashes."""
+    """A tile of up to 256 hashes of the tree of a log (C2SP tlog-tiles), level 0 being the leaf hashes.
+
+    The last tile of a level grows. A partial tile of any width is the beginning of the stored one.
+    """
 
     __tablename__ = "log_tiles"
     __table_args__ = ({"sqlite_with_rowid": False},)

@@ -91,6 +91,16 @@ def try_maintenance(session: WriteSession) -> bool:
     return _try_acquire(session, "maintenance")
 
 
+def try_sequencer(session: WriteSession) -> bool:
+    """Whether this process may extend the transparency log now, which only one should do at a time."""
+    return _try_acquire(session, "sequencer")
+
+
+def sequencer(session: WriteSession) -> None:
+    """Lock the transparency log, to end it or to begin another one."""
+    _acquire(session, "sequencer")
+
+
 def _lock(function: Any, name: str) -> ColumnElement[Any]:
     """A column that takes the lock whose number is the parameter `name`."""
     return function(bindparam(name, type_=BigInteger))  # type: ignore[no-any-return]

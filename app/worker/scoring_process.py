@@ -30,6 +30,7 @@ from app.formats.templates.build_template import build_template
 from app.pipeline import FileMemoryError, Gold, predicted_case, score_predictions, validate_predictions
 from app.prepared.gold_cache import GoldCache, GoldNotPrepared
 from app.prepared.gold_folder import PreparedGoldFolder
+from app.receipts.gold_commitment import gold_commitment
 from app.scoring.declaration.metric import Result
 from app.scoring.declaration.recipe import ScoringRecipe
 from app.scoring.evaluation_input import EvaluationInput
@@ -81,6 +82,7 @@ def handle_gold(golds: GoldCache, request: messages.CheckGold, cpu: StageCpuTime
         longest_id=PhaseSize.of(gold.index.table or gold.ids, (), void=gold.void).longest_id_bytes,
         notes=gold.notes,
         class_counts=gold.class_counts(),
+        commitment=None if request.nonce is None else gold_commitment(gold, bytes.fromhex(request.nonce)),
     )
 
 
@@ -102,7 +104,7 @@ def handle_score(golds: GoldCache, request: messages.ScorePredictions, cpu: Stag
     settings |= {"primary": recipe.primary, "on_validated": cpu.begin_scoring}
     outcome = score_predictions(gold, request.predictions, recipe.metrics, **settings)
     scores = {split: _scores_to_dict(results) for split, results in outcome.scores.items()}
-    return messages.FileResult.of(outcome.problems, outcome.notes, scores)
+    return messages.FileResult.of(outcome.problems, outcome.notes, scores, outcome.content_sha256)
 
 
 def _scores_to_dict(results: dict[str, Result]) -> dict[str, dict[str, Any]]:

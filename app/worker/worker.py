@@ -20,9 +20,13 @@ from app.actions.operations.read_backlog import BacklogCollector
 from app.actions.operations.remove_unscored_files import UnscoredFiles
 from app.actions.operations.sweep_files import OrphanFileSweeper
 from app.actions.operations.worker_heartbeats import Heartbeat, record_heartbeat, remove_silent_workers, remove_worker
+from app.actions.receipts.issue_missing import MissingReceipts
+from app.actions.receipts.issue_receipts import ReceiptIssuer
+from app.actions.receipts.signing_keys import ReceiptKeyFile
 from app.actions.scoring_tasks import score_submission
 from app.actions.scoring_tasks.claim_tasks import ClaimedTask, claim_tasks, is_scoring_due
 from app.actions.scoring_tasks.settle_in_groups import GroupSettlement
+from app.actions.transparency.log_key import sequences_here
 from app.errors import AssayError
 from app.files import FileStore
 from app.formats.memory_needs import describe_largest_file
@@ -44,6 +48,7 @@ from app.store.types import new_id
 from app.worker.analyst import Analyst
 from app.worker.process_settings import create_process_pool
 from app.worker.rescorer import Rescorer
+from app.worker.sequencer import Sequencer
 
 log = structlog.get_logger()
 
@@ -118,11 +123,15 @@ class Worker:
         if not db.sqlite:
             self.queue = postgresql_queue(settings, self._claim_next, slots)
         caps = score_submission.RetryLimits(crashes=settings.crash_cap, interruptions=settings.interruption_cap)
-        self._context = score_submission.WorkerContext(db, files, self.processes, self.queue, caps, figures)
+        self._receipt_keys = ReceiptKeyFile(settings)
+        issuer = ReceiptIssuer(self._receipt_keys)
+        self._context = score_submission.WorkerContext(db, files, self.processes, self.queue, caps, figures, issuer)
         self._settlement = GroupSettlement(self._context, self._claim_in, self._unsettled.append)
         self._rescorer = Rescorer(self._context, slots, None if db.sqlite else self._lease, self._unsettled.append)
         self._analyst = Analyst(settings, self._context, self._rescorer.slots, work)
         self._sweeper = OrphanFileSweeper(db, files)
+        self._sequencer = Sequencer(settings, db)
+        self._missing_receipts = MissingReceipts(self._context, issuer, self._rescorer.slots.wait_for_free_slot)
 
     def start(self) -> None:
         """Work in the background.
@@ -130,6 +139,8 @@ class Worker:
         On SQLite, tasks that an earlier run of the service left running are requeued first.
         """
         self.processes.warm_up()
+        with self._db.write() as session:
+            self._receipt_keys.registered(session)
         if self._db.sqlite:
             self._analyst.requeue_interrupted()
             with self._db.write() as session:
@@ -146,6 +157,9 @@ class Worker:
         self._jobs.every(CLEAN_UP_SECONDS, ExpiredKeys(self._db).forget_keys)
         self._jobs.every(CLEAN_UP_SECONDS, UnscoredFiles(self._db, self._context.files, self._settings).remove_unscored)
         self._jobs.every(RECONCILE_SECONDS, self._rescorer.raise_scorer)
+        if sequences_here(self._settings):
+            self._sequencer.start(self._jobs)
+        self._jobs.every(SWEEP_SECONDS, self._missing_receipts.issue_missing)
         self._jobs.run(lambda: self.queue.run(self._work, self._jobs.stop), "scheduler")
         self._jobs.run(lambda: self._rescorer.run(self._jobs.stop), "rescorer")
         self._jobs.run(lambda: self._analyst.run(self._jobs.stop), "analyst")

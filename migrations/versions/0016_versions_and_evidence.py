@@ -129,6 +129,7 @@ def _create_receipts() -> None:
         sa.Column("scorer_version", sa.Integer(), nullable=False),
         sa.Column("split", sa.String(length=16), nullable=False),
         sa.Column("envelope", sa.Text(), nullable=False),
+        sa.Column("payload_sha256", sa.String(length=64), nullable=False),
         sa.Column("created_at", UTCDateTime(), nullable=False),
         *(_reference("receipts", *each, ondelete="CASCADE") for each in parents),
         sa.UniqueConstraint(
@@ -162,6 +163,7 @@ def _create_log() -> None:
         sa.Column("started_at", UTCDateTime(), nullable=False),
         sa.Column("ended_at", UTCDateTime()),
         sa.Column("previous", sa.Text()),
+        sa.Column("place", sa.String(length=100)),
         _reference("log_origins", "key_id", "signing_keys"),
         _key("log_origins"),
     )

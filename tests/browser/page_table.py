@@ -56,6 +56,7 @@ ALL_VIEWS = (
     PageView("account-tokens", "captain", "/account/tokens"),
     PageView("account-new", "stranger", "/account"),
     PageView("account-delete", "captain", "/account/delete"),
+    PageView("transparency-log", "visitor", "/log"),
     PageView("catalogue", "visitor", "/catalogue"),
     PageView("catalogue-search", "visitor", "/catalogue?q=macro"),
     PageView("metric", "visitor", "/catalogue/{key}"),

@@ -192,6 +192,10 @@ def _build(stage: Stage, state: str) -> dict[str, str]:
         "invitation_id": ABSENT,
         "user_id": ABSENT,
         "token_id": ABSENT,
+        "entry_id": ABSENT,
+        "level": "63",
+        "number": "000",
+        "label": "absent",
         "key": "f1_macro",
         "spare": stage.people["Spare"].email,
     }

@@ -171,7 +171,7 @@ def fill_tables(session: Session) -> RowIds:
 
 
 def _fill_evidence(session: Session, key: dict[str, Any]) -> None:
-    add_row(session, Receipt(split="all", envelope="{}", **key))
+    add_row(session, Receipt(split="all", envelope="{}", payload_sha256="0" * 64, **key))
     key_id = add_row(session, SigningKey(id="0" * 43, purpose="log", public_key="0" * 43))
     origin = add_row(session, LogOrigin(name="example.org/log", key_id=key_id))
     add_row(session, LogRecord(kind="audit", entry="0" * 64, origin_id=origin, position=0))

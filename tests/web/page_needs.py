@@ -19,6 +19,7 @@ PAGE_NEEDS: dict[str, tuple[str, ...]] = {
     "/account/data": ("/me/data",),
     "/account/delete": ("/me",),
     "/account": ("/me", "/me/registrations", "/me/roles"),
+    "/log": ("/log",),
     "/catalogue": ("/metrics",),
     "/catalogue/{key}": ("/metrics/{key}",),
     "/new-challenge": ("/me",),

@@ -6,7 +6,7 @@ from app.actions.teams.leave_team import end_offers
 from app.actions.teams.pass_on_captaincy import can_lead, pass_on_captaincy
 from app.errors import LastAdministrator, LastOwner, Unauthorized
 from app.store import board_invalidation, clock, locks
-from app.store.queries import account_access, challenges, memberships, teams, users
+from app.store.queries import account_access, challenges, log_records, memberships, teams, users
 from app.store.session import WriteSession
 from app.store.tables import Challenge, User
 from app.text.email_addresses import DELETED_DOMAIN
@@ -28,7 +28,7 @@ def delete_user(session: WriteSession, caller: Caller, user: User) -> None:
     """Replace the name by a pseudonym, and delete address, password, access, and answers given at registrations.
 
     The caller holds the lock on accounts and has locked the row of the user. Submissions stay, because standings would
-    change without them. Roles as an organizer end. Raises LastOwner with the challenges that would have no owner.
+    change without them. Roles as an organizer end. The transparency log forgets what its entries about this person stand for. Raises LastOwner with the challenges that would have no owner.
     """
     alone = challenges.owned_alone(session, user.id)
     if alone:
@@ -55,3 +55,5 @@ def delete_user(session: WriteSession, caller: Caller, user: User) -> None:
     for team in pass_on_captaincy(session, user.id, caller=caller):
         if not any(map(can_lead, memberships.members_of(session, team.id))):
             end_offers(session, team)
+    session.flush()
+    log_records.erase_of_person(session, user.id)

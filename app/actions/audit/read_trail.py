@@ -7,7 +7,7 @@ from typing import Any
 
 from app.actions.access import Caller, load_organized_challenge, require_administrator
 from app.errors import NotFound
-from app.store.queries import audit_entries, paging, users
+from app.store.queries import audit_entries, log_records, paging, users
 from app.store.queries.audit_entries import AuditFilter
 from app.store.session import ReadSession
 from app.store.tables import AuditEntry
@@ -26,6 +26,8 @@ class TrailPage:
     challenges: Mapping[str, str]
     phases: Mapping[str, str]
     names: Mapping[str, str]
+    positions: Mapping[str, int | None]
+    """Positions in the transparency log by entry; None while the record waits, no key for acts before the log."""
 
     def names_in(self, entry: AuditEntry) -> dict[str, str]:
         """The names of the users and teams whose ids stand in the changes of an entry."""
@@ -92,6 +94,7 @@ def _page(
         challenges=audit_entries.challenge_slugs(session, _present(row.challenge_id for row in rows)),
         phases=audit_entries.phase_slugs(session, _present(row.phase_id for row in rows)),
         names=audit_entries.names(session, _people_and_teams(rows)),
+        positions=log_records.positions(session, [row.id for row in rows], "audit"),
     )
 
 

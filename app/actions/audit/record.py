@@ -1,10 +1,13 @@
-"""Record an act of an organizer, administrator, captain or member in the audit trail."""
+"""Record an act of an organizer, administrator, captain or member in the audit trail, and for the transparency log."""
 
+import hashlib
+import json
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
 from app.actions.access import Caller
+from app.actions.transparency.add_record import add_record
 from app.store import clock
 from app.store.queries import challenges, teams
 from app.store.session import ReadSession, WriteSession
@@ -41,6 +44,12 @@ AuditedObject = (
 OPERATOR = Caller()
 """Whoever runs a command on the machine of the database, without an account."""
 
+AUDIT_KIND = "audit"
+LOGGED_FIELDS = (
+    *("id", "actor_id", "role", "action", "challenge_id", "phase_id", "team_id", "user_id"),
+    *("object_type", "object_id"),
+)
+
 WITHHELD = "(not recorded)"
 _WITHHELD_FIELDS = frozenset({"contact"})
 """Fields that hold addresses of persons: the trail says that they changed, because its entries cannot be deleted."""
@@ -70,24 +79,32 @@ def record(
     related = _related(of)
     changed = {name: _json(name, pair) for name, pair in (changes or {}).items() if pair[0] != pair[1]}
     moment = clock.read(session)
-    session.add(
-        AuditEntry(
-            id=id_at(moment.steady),
-            at=moment.now,
-            actor_id=caller.user_id,
-            role=_role_of(session, caller, challenge, of),
-            action=action,
-            challenge_id=None if challenge is None else challenge.id,
-            phase_id=related.get("phase_id") if phase is None else phase.id,
-            team_id=related.get("team_id") if team is None else team.id,
-            user_id=user_id or related.get("user_id"),
-            object_type=None if of is None else type(of).__name__.lower(),
-            object_id=None if of is None else of.id,
-            object_name=_name_of(of),
-            changes=changed,
-            reason=caller.reason if reason is None else reason,
-        )
+    entry = AuditEntry(
+        id=id_at(moment.steady),
+        at=moment.now,
+        actor_id=caller.user_id,
+        role=_role_of(session, caller, challenge, of),
+        action=action,
+        challenge_id=None if challenge is None else challenge.id,
+        phase_id=related.get("phase_id") if phase is None else phase.id,
+        team_id=related.get("team_id") if team is None else team.id,
+        user_id=user_id or related.get("user_id"),
+        object_type=None if of is None else type(of).__name__.lower(),
+        object_id=None if of is None else of.id,
+        object_name=_name_of(of),
+        changes=changed,
+        reason=caller.reason if reason is None else reason,
     )
+    session.add(entry)
+    add_record(session, AUDIT_KIND, log_record_of(entry), challenge_id=entry.challenge_id, object_id=entry.id)
+
+
+def log_record_of(entry: AuditEntry) -> dict[str, Any]:
+    """What the transparency log records of an entry: ids, and a hash of the texts, in which a person may be named."""
+    content = json.dumps([entry.object_name, entry.changes, entry.reason], ensure_ascii=False, sort_keys=True)
+    record: dict[str, Any] = {name: getattr(entry, name) for name in LOGGED_FIELDS}
+    record["at"] = format_timestamp(entry.at)
+    return record | {"content_sha256": hashlib.sha256(content.encode()).hexdigest()}
 
 
 def changed_fields(row: Any, changes: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:

@@ -78,6 +78,8 @@ def _settle_classes(phase: Phase, version: GoldVersion) -> None:
         labels = ", ".join(map(repr, unknown[:5]))
         raise InvalidGold(f"{count} not among the declared classes: {labels}.")
     if not version.classes_declared:
+        if version.classes != rules.classes:
+            version.commitment = None  # it was over the classes before; the next score that needs it renews it
         version.classes, version.classes_declared = rules.classes, True
 
 

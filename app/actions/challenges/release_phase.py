@@ -8,8 +8,10 @@ from typing import Any
 from app.actions.access import Caller, load_organized_phase
 from app.actions.audit.record import record
 from app.actions.challenges.change_recipe import parse_stored_recipe
+from app.actions.receipts.log_receipts import log_receipts_of
 from app.actions.submissions.board_scores import describe_selection, split_standings
 from app.actions.submissions.select_submission import choices_open_until
+from app.actions.transparency.add_record import add_record
 from app.errors import NotReleasable
 from app.scoring.declaration.metric_syntax import pluralize
 from app.store import clock
@@ -17,6 +19,7 @@ from app.store.queries import challenges, gold, submissions
 from app.store.queries.board_versions import BoardVersion, active_version
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import GoldVersion, Phase
+from app.store.types import format_timestamp
 
 Obstacle = dict[str, str]
 """What stands in the way of a release: a stable `code` and a sentence in `detail`."""
@@ -56,7 +59,20 @@ def release_phase(session: WriteSession, caller: Caller, slug: str, phase_slug: 
         record(session, caller, "phase.release", challenge=phase.challenge, of=phase, changes=changes)
         phase.released_at = now
         session.flush()
+        of = active_version(session, phase)
+        assert of is not None  # without gold it is not releasable
+        _log_release(session, phase, of)
+        log_receipts_of(session, phase, splits=("public", "private"), version=of)
     return _preview(session, phase)
+
+
+def _log_release(session: WriteSession, phase: Phase, of: BoardVersion) -> None:
+    """Record in the transparency log when the phase was released, and with which versions."""
+    assert phase.released_at is not None
+    record: dict[str, Any] = {"phase_id": phase.id, "released_at": format_timestamp(phase.released_at)}
+    record |= {"gold_version": of.gold.version, "gold_commitment": of.gold.commitment}
+    record |= {"recipe_version": of.recipe.version, "scorer_version": of.scorer_version}
+    add_record(session, "release", record, challenge_id=phase.challenge_id, object_id=phase.id)
 
 
 def _preview(session: ReadSession, phase: Phase) -> ReleasePreview:

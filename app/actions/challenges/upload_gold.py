@@ -43,9 +43,9 @@ def load_label_rules(session: ReadSession, caller: Caller, slug: str, phase_slug
     return label_rules.of_phase(load_organized_phase(session, caller, slug, phase_slug))
 
 
-def inspect_gold(processes: ScoringProcesses, file: GoldFile) -> GoldSummary:
-    """Have a scoring process read the gold; raises InvalidGold with all of its problems."""
-    reply = processes.call(CheckGold(GoldSource(file=file)))
+def inspect_gold(processes: ScoringProcesses, file: GoldFile, nonce: str | None = None) -> GoldSummary:
+    """Have a scoring process read the gold, and commit to it under the nonce; raises InvalidGold with all problems."""
+    reply = processes.call(CheckGold(GoldSource(file=file), nonce))
     if isinstance(reply, GoldSummary):
         return reply
     if isinstance(reply, Refusal):
@@ -68,8 +68,9 @@ def store_gold(
     kind: FileKind,
     summary: GoldSummary,
     rules: LabelRules,
+    nonce: str | None = None,
 ) -> GoldVersion:
-    """Store a draft, the next version of the gold of the phase, inspected with these rules.
+    """Store a draft, the next version of the gold of the phase, inspected with these rules and this nonce.
 
     Those of the phase may have changed since.
     """
@@ -86,6 +87,7 @@ def store_gold(
         positive_label=rules.positive_label,
         classes_declared=rules.classes is not None,
         **_columns(summary),
+        **({} if nonce is None else {"nonce": nonce}),
         created_by=caller.user_id,
     )
     session.add(version)
@@ -138,9 +140,24 @@ def download_gold(session: WriteSession, caller: Caller, slug: str, phase_slug: 
     return version
 
 
+def open_commitment(session: WriteSession, caller: Caller, slug: str, phase_slug: str, number: int) -> GoldVersion:
+    """The version, with the secret key of its commitment, for an organizer who may download it; raises NotFound.
+
+    It is recorded, as a download is.
+    """
+    phase, version = load_gold_version(session, caller, slug, phase_slug, number, writes=False)
+    _record(session, caller, phase, "gold.open", {"gold": (None, number)})
+    return version
+
+
 def list_gold_versions(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> list[GoldVersion]:
     """All versions, newest first, for organizers."""
     return gold.versions(session, load_organized_phase(session, caller, slug, phase_slug, writes=False).id)
+
+
+def gold_nonce(session: ReadSession, caller: Caller, slug: str, phase_slug: str, number: int) -> str:
+    """The secret key of the commitment to a version that the caller may change."""
+    return load_gold_version(session, caller, slug, phase_slug, number, writes=True)[1].nonce
 
 
 def changed_gold_file(
@@ -186,8 +203,9 @@ def put_gold_metadata(
     name: str,
     value: Any,
     summary: GoldSummary,
+    file: GoldFile,
 ) -> GoldVersion:
-    """Set the classes or other metadata of a draft; raises GoldNotDraft."""
+    """Set the classes or other metadata of a draft, of which `summary` describes this file; raises GoldNotDraft."""
     phase, version = load_gold_version(session, caller, slug, phase_slug, number, writes=True)
     if version.status != "draft":
         raise GoldNotDraft
@@ -198,6 +216,8 @@ def put_gold_metadata(
         version.notes = summary.notes
     else:
         version.accessories = version.accessories | {GOLD_METADATA_KINDS[name].field: value}
+    same = version.accessories == file.metadata and summary.classes == version.classes
+    version.commitment = summary.commitment if same else None  # else other metadata changed meanwhile
     session.flush()
     _record(session, caller, phase, "gold.metadata", {"gold": (None, number), "kind": (None, name)})
     return version

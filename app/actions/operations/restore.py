@@ -13,6 +13,8 @@ from app.actions.audit.record import OPERATOR, created_fields, record
 from app.actions.operations import backup_folder
 from app.actions.operations.backup_folder import BackupBroken, Progress, file_sha256
 from app.actions.operations.backup_keys import install_keys, require_no_conflicting_keys
+from app.actions.transparency.continue_log import continue_log
+from app.actions.transparency.origins import end_origin
 from app.errors import AssayError
 from app.files import FileStore
 from app.settings import Settings
@@ -108,9 +110,18 @@ def _check_files(
 
 
 def restore(
-    settings: Settings, files: FileStore, backup: VerifiedBackup, keys: dict[str, str], progress: Progress | None = None
+    settings: Settings,
+    files: FileStore,
+    backup: VerifiedBackup,
+    keys: dict[str, str],
+    progress: Progress | None = None,
+    *,
+    served_checkpoint: str | None = None,
 ) -> int:
     """Restore a verified backup and keys to an empty installation; returns the number of submissions to be scored.
+
+    The transparency log of the backup ends, and a new one begins at the next start. With `served_checkpoint`, the one
+    that was served last, it goes on, if that is the last one of the backup and its key is here; else LogNotContinued.
 
     The rows come last: an interrupted restore leaves an installation without rows, where it can be repeated. Raises
     InstallationNotEmpty, StillServed, KeysDiffer, and errors of the database and the file store.
@@ -122,7 +133,7 @@ def restore(
         migrate.upgrade(settings)
         _restore_files(files, backup, progress)
         install_keys(settings, keys)
-        return _restore_rows(db, backup)
+        return _restore_rows(settings, db, backup, served_checkpoint)
     finally:
         db.close()
 
@@ -170,7 +181,7 @@ def _is_stored(files: FileStore, row: database_copy.SnapshotFile) -> bool:
         return False
 
 
-def _restore_rows(db: Database, backup: VerifiedBackup) -> int:
+def _restore_rows(settings: Settings, db: Database, backup: VerifiedBackup, served_checkpoint: str | None) -> int:
     """Insert all rows in one transaction; returns the number of submissions to be scored. Raises InstallationNotEmpty.
 
     Tasks that ran when the backup was created are requeued. They do not count as interrupted, because the original
@@ -183,6 +194,10 @@ def _restore_rows(db: Database, backup: VerifiedBackup) -> int:
         _raise_unless(occupied is None, InstallationNotEmpty(detail))
         workers.remove_all(session)
         database_copy.restore_rows(backup.copy, session)
+        if served_checkpoint is None:
+            end_origin(session)
+        else:
+            continue_log(session, settings, served_checkpoint)
         taken = created_fields({"backup": backup.manifest.made_at, "assay": backup.manifest.assay})
         record(session, OPERATOR, "service.restore", challenge=None, of=None, changes=taken)
         return tasks.requeue_unfinished(session)

@@ -14,6 +14,7 @@ from typing import Any
 import structlog
 
 from app.actions.challenges.upload_gold import stored_file_kind
+from app.actions.receipts.issue_receipts import ReceiptIssuer
 from app.actions.scoring_tasks import score_submission
 from app.actions.scoring_tasks.claim_tasks import LoadedTask
 from app.actions.scoring_tasks.scoring_request import gold_reference
@@ -121,7 +122,7 @@ def settle_rescored_tasks(session: WriteSession, context: score_submission.Worke
     stored = rescoring_tasks.stored_scores(session, results.keys())
     now = clock.now(session)
     ends = [
-        _settle_rescored_task(session, task, result, stored.get(task.submission_id, []), now)
+        _settle_rescored_task(session, task, result, stored.get(task.submission_id, []), now, receipts=context.receipts)
         for task, result in results.items()
     ]
     unchanged = [task.id for task, end in zip(results, ends, strict=True) if not (end.failed or end.different)]
@@ -137,13 +138,23 @@ def settle_rescored_tasks(session: WriteSession, context: score_submission.Worke
 
 
 def _settle_rescored_task(
-    session: WriteSession, task: ScoreTask, result: FileResult, stored: Sequence[Score], now: datetime
+    session: WriteSession,
+    task: ScoreTask,
+    result: FileResult,
+    stored: Sequence[Score],
+    now: datetime,
+    *,
+    receipts: ReceiptIssuer | None,
 ) -> RescoringResult:
     """Compare with the stored scores, or store the first ones; tasks that are simply done are updated by the caller."""
     if not stored and result.valid:
         names = ("submission_id", "gold_id", "recipe_id", "scorer_version")
         key = {name: getattr(task, name) for name in names}
-        session.add_all(Score(split=split, metrics=values, **key) for split, values in result.scores.items())
+        rows = [{"split": split, "metrics": values, "created_at": now} for split, values in result.scores.items()]
+        session.add_all(Score(**key, **row) for row in rows)
+        if receipts is not None:
+            times = {"scored_at": now, "now": now}
+            receipts.issue(session, key, result.scores, content_sha256=result.content_sha256, **times)
         analysis_tasks.add_intervals(session, key)
         return RescoringResult(task.rerun_id)
     if not stored:

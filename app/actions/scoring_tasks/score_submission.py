@@ -15,9 +15,11 @@ import structlog
 from sqlalchemy import event
 
 from app import scoring_processes
+from app.actions.receipts.gold_commitments import ensure_commitment
+from app.actions.receipts.issue_receipts import ReceiptIssuer
 from app.actions.scoring_tasks.claim_tasks import ClaimedTask, LoadedTask
-from app.actions.scoring_tasks.scoring_request import send_scoring_request
-from app.errors import Unavailable
+from app.actions.scoring_tasks.scoring_request import GoldReference, send_scoring_request
+from app.errors import AssayError, Unavailable
 from app.files import FileStore
 from app.pipeline import SourceFile
 from app.queue import Queue, TaskClaim
@@ -62,6 +64,8 @@ class WorkerContext:
     queue: Queue
     retry_limits: RetryLimits
     figures: Telemetry = field(default_factory=Telemetry)
+    receipts: ReceiptIssuer | None = None
+    """Without one, scores get their receipts later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +83,7 @@ def compute_task_outcome(context: WorkerContext, job: LoadedTask) -> TaskOutcome
     A shutdown or a process that cannot start is an interruption, not a crash: neither is the fault of the file.
     """
     try:
-        return TaskOutcome(_send_score_request(context, job))
+        outcome = TaskOutcome(_send_score_request(context, job))
     except (scoring_processes.ScoringProcessesClosed, scoring_processes.ScoringProcessNotStarted):
         return TaskOutcome()
     except scoring_processes.ScoringProcessError as crash:
@@ -87,6 +91,20 @@ def compute_task_outcome(context: WorkerContext, job: LoadedTask) -> TaskOutcome
     except (FileNotFoundError, Unavailable) as error:
         log.warning("file_away", file=str(error))
         return TaskOutcome(lost=FILE_LOST)
+    if context.receipts is not None:
+        _ensure_commitment(context, context.receipts, job.gold)
+    return outcome
+
+
+def _ensure_commitment(context: WorkerContext, receipts: ReceiptIssuer, gold: GoldReference) -> None:
+    """Commit to gold that has no commitment yet, which its receipts need; a failure only delays them."""
+    if receipts.has_commitment(gold.id, gold.name):
+        return
+    try:
+        if ensure_commitment(context.db, context.files, context.processes, gold) is not None:
+            receipts.note_commitment(gold.id, gold.name)
+    except (scoring_processes.ScoringProcessError, FileNotFoundError, AssayError) as error:
+        log.warning("commitment_delayed", gold=gold.id, reason=str(error))
 
 
 def retry_task(session: WriteSession, context: WorkerContext, claim: TaskClaim, outcome: TaskOutcome) -> str | None:
@@ -171,9 +189,12 @@ def _send_score_request(context: WorkerContext, job: LoadedTask) -> FileResult:
 
 
 def settle_results(
-    session: WriteSession, results: Mapping[TaskClaim, FileResult], now: datetime
+    session: WriteSession,
+    results: Mapping[TaskClaim, FileResult],
+    now: datetime,
+    receipts: ReceiptIssuer | None = None,
 ) -> dict[TaskClaim, str]:
-    """Store scores, statuses and quota of these tasks in this transaction.
+    """Store scores, their receipts, statuses and quota of these tasks in this transaction.
 
     Returns the ids of the submissions whose status became final.
     """
@@ -184,6 +205,9 @@ def settle_results(
     marks: list[str] = []
     for key, claim, result in owned:
         is_final, changed = _settle_result(session, claim, key, result, now)
+        if receipts is not None and result.valid:
+            times = {"scored_at": now, "now": now}
+            receipts.issue(session, key, result.scores, content_sha256=result.content_sha256, **times)
         marks += changed
         if is_final:
             settled[claim] = key["submission_id"]

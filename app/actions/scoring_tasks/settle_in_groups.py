@@ -99,7 +99,8 @@ class GroupSettlement:
         try:
             with self._context.db.write() as session:
                 moment = prepare_claims(session)
-                settled = settle_results(session, {each.claim: each.result for each in group}, moment.now)
+                results = {each.claim: each.result for each in group}
+                settled = settle_results(session, results, moment.now, self._context.receipts)
                 continuing = [each for each in group if claim_next and each.may_continue()]
                 if continuing:
                     claims += self._claim(session, len(continuing), moment)

@@ -19,4 +19,6 @@ AUDIT_ENTRY: JSON = {
     "changes": {"closes_at": {"from": "2027-02-28T12:00:00Z", "to": "2027-03-07T12:00:00Z"}},
     "names": {},
     "reason": None,
+    "log": "logged",
+    "log_position": 41,
 }

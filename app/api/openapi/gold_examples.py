@@ -12,6 +12,7 @@ GOLD: JSON = {
     "weighted": False,
     "void_instances": 0,
     "sha256": "46aca1852af4a8d03c03b8affcd55cf63803d5bec9e444b7a70eb0079103008a",
+    "commitment": "9b1f0d6a2c4e8f7b3a5d9c1e0f2b4a6c8e0d1f3b5a7c9e1d3f5b7a9c0e2d4f6b",
     "size": 105,
     "format": "json",
     "train_frequencies": None,

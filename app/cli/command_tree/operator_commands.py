@@ -52,6 +52,24 @@ COMMANDS: tuple[CommandDeclaration | GroupDeclaration, ...] = (
         "assay restore backups/2026-01-31 --data-dir ./new-data",
     ),
     GroupDeclaration(
+        "keys",
+        "Show and replace the key with which this installation signs receipts.",
+        (
+            CommandDeclaration(
+                "list",
+                "keys.list_keys",
+                "List the public keys of receipts, the newest first.",
+                "assay keys list --data-dir ./assay-data",
+            ),
+            CommandDeclaration(
+                "rotate",
+                "keys.rotate",
+                "Replace the private key of receipts; receipts that the old one signed stay verifiable.",
+                "assay keys rotate --data-dir ./assay-data",
+            ),
+        ),
+    ),
+    GroupDeclaration(
         "user",
         "Manage accounts, as an administrator of the service; create them directly in the database.",
         (

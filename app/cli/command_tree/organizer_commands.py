@@ -207,6 +207,12 @@ COMMANDS: tuple[CommandDeclaration | GroupDeclaration, ...] = (
                 "assay gold activate digits 1",
             ),
             CommandDeclaration(
+                "opening",
+                "gold.open_gold",
+                "Show the nonce that opens the commitment to a version, to be published with the gold, never before.",
+                "assay gold opening digits 1",
+            ),
+            CommandDeclaration(
                 "delete",
                 "gold.delete_gold",
                 "Delete a draft of the gold.",

@@ -137,6 +137,72 @@ COMMANDS: tuple[CommandDeclaration | GroupDeclaration, ...] = (
         "assay leaderboard digits --csv",
     ),
     GroupDeclaration(
+        "receipt",
+        "Get and verify receipts: signed statements of scores, which anybody can check offline.",
+        (
+            CommandDeclaration(
+                "get",
+                "receipt.get_receipt",
+                "Get the receipt of a submission.",
+                f"assay receipt get {EXAMPLE_SUBMISSION_ID} -o receipt.json",
+            ),
+            CommandDeclaration(
+                "keys",
+                "receipt.get_keys",
+                "Get the public keys with which a service signs or signed receipts.",
+                "assay receipt keys -o keys.json",
+            ),
+            CommandDeclaration(
+                "verify",
+                "receipt.verify_receipt",
+                "Verify a receipt offline: its signature, and with the files the digests, the commitment and the scores.",
+                "assay receipt verify receipt.json --keys keys.json --gold gold.csv --predictions mine.csv",
+            ),
+        ),
+    ),
+    GroupDeclaration(
+        "log",
+        "Show and verify the transparency log, which fixes what the service recorded and in which order.",
+        (
+            CommandDeclaration(
+                "show",
+                "log.show_log",
+                "Show the transparency log of a service: its origin, verifier key, size and last checkpoint.",
+                "assay log show --url https://scores.example.org",
+            ),
+            CommandDeclaration(
+                "checkpoint",
+                "log.get_checkpoint",
+                "Get the last checkpoint of the transparency log; keep it, to compare it with later ones.",
+                "assay log checkpoint -o monday.txt",
+            ),
+            CommandDeclaration(
+                "proof",
+                "log.get_proof",
+                "Get the proof that a receipt, or an entry of the audit trail, is in the transparency log.",
+                f"assay log proof {EXAMPLE_SUBMISSION_ID} -o receipt.tlog-proof",
+            ),
+            CommandDeclaration(
+                "verify",
+                "log.verify_log",
+                "Verify a proof of a receipt, the consistency of two checkpoints, or the whole transparency log of a service.",
+                "assay log verify --proof receipt.tlog-proof --receipt receipt.json --key scores.example.org/log+1a2b3c4d+AQ0…",
+            ),
+            CommandDeclaration(
+                "continue",
+                "log_operation.continue_log",
+                "Go on with the transparency log after a move or restore: nothing was published since this checkpoint.",
+                "assay log continue last-checkpoint.txt --data-dir ./new-data",
+            ),
+            CommandDeclaration(
+                "renew",
+                "log_operation.renew_log",
+                "End the transparency log and begin another one, with a new key and the present ASSAY_PUBLIC_URL.",
+                "assay log renew --data-dir ./assay-data",
+            ),
+        ),
+    ),
+    GroupDeclaration(
         "announcement",
         "Show what organizers announced; for organizers: post, edit and delete announcements.",
         (

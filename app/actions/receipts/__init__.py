@@ -1,0 +1,1 @@
+"""Receipts of scores: signing keys, commitments to gold, issuing, and reading."""

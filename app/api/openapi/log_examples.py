@@ -1,0 +1,35 @@
+"""Examples of the transparency log in the API description."""
+
+from app.api.openapi.examples import JSON, TIMESTAMP
+
+ORIGIN = "scores.example.org/log"
+CHECKPOINT = """\
+scores.example.org/log
+2
+fvfLFkEx0Py7vJ3Ey4bbLWTVKPSPNoW8s0tSUS2LAZk=
+
+— scores.example.org/log kOhFEQ==
+"""
+PROOF = """\
+c2sp.org/tlog-proof@v1
+extra c2FsdCBhbmQgcmVjb3Jk
+index 1
+CsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=
+
+"""
+PROOF += CHECKPOINT
+LOGS: JSON = {
+    "logs": [
+        {
+            "origin": ORIGIN,
+            "vkey": f"{ORIGIN}+1a2b3c4d+AQ0…",
+            "started_at": TIMESTAMP,
+            "ended_at": None,
+            "size": 2,
+            "signed_at": TIMESTAMP,
+            "checkpoint": CHECKPOINT,
+            "previous": None,
+            "first_leaf": {"salt": "00" * 32, "record": f'{{"kind":"origin","origin":"{ORIGIN}","previous":null}}'},
+        }
+    ]
+}

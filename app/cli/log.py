@@ -1,0 +1,257 @@
+"""Commands about the transparency log: show it, get proofs, and verify them."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from app.cli.connection import connect_client
+from app.cli.options import AsJson, Token, Url
+from app.cli.terminal.output import CommandError, CommandOutput, command_output
+
+if TYPE_CHECKING:
+    from app.client import Client
+    from app.tlog.checkpoint import Checkpoint
+    from app.tlog.note import VerifierKey
+
+_Output = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", dir_okay=False, help="File to write (default: standard output)."),
+]
+Check = dict[str, str]
+
+
+def _file(name: str, help: str) -> Any:  # noqa: A002 (typer's own word)
+    return typer.Option(name, metavar="FILE", dir_okay=False, help=help)
+
+
+def show_log(*, url: Url = None, token: Token = None, as_json: AsJson = False) -> None:
+    """Show the transparency log of a service: its origin, verifier key, size and last checkpoint."""
+    with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
+        logs = client.logs()
+
+        def show(_: object) -> None:
+            for log in logs or ():
+                out.say(f"{log['origin']}{'' if log['ended_at'] is None else '  (ended)'}")
+                out.say(f"  key      {log['vkey']}")
+                out.say(f"  entries  {log['size']}{'' if log['signed_at'] is None else ', signed ' + log['signed_at']}")
+            if not logs:
+                out.say("The service has no log yet.")
+
+        out.result(logs, show)
+
+
+def get_checkpoint(*, output: _Output = None, url: Url = None, token: Token = None, as_json: AsJson = False) -> None:
+    """Get the last checkpoint of the transparency log; keep it, to compare it with later ones."""
+    with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
+        _write(out, client.log_file("checkpoint"), output)
+
+
+def get_proof(
+    submission: Annotated[
+        str | None, typer.Argument(metavar="[SUBMISSION]", help="Submission with the receipt.")
+    ] = None,
+    *,
+    split: Annotated[
+        str | None, typer.Option("--split", metavar="SPLIT", help="all, public or private (default: what you see).")
+    ] = None,
+    gold_version: Annotated[
+        int | None, typer.Option("--gold-version", metavar="N", min=1, help="Gold version (default: that in force).")
+    ] = None,
+    entry: Annotated[
+        str | None, typer.Option("--entry", metavar="ID", help="Instead of a receipt: an entry of the audit trail.")
+    ] = None,
+    challenge: Annotated[
+        str | None, typer.Option("--challenge", metavar="SLUG", help="With --entry: of this challenge (default: site).")
+    ] = None,
+    output: _Output = None,
+    url: Url = None,
+    token: Token = None,
+    as_json: AsJson = False,
+) -> None:
+    """Get the proof that a receipt, or an entry of the audit trail, is in the transparency log."""
+    if (submission is None) == (entry is None):
+        raise typer.BadParameter("name a submission or --entry", param_hint="SUBMISSION")
+    with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
+        if entry is not None:
+            content = client.audit_proof(entry, challenge)
+        else:
+            content = client.receipt_proof(submission or "", split=split, gold_version=gold_version)
+        _write(out, content, output)
+
+
+def _write(out: CommandOutput, content: bytes, target: Path | None) -> None:
+    text = content.decode()
+    if target is None:
+        out.result({"content": text}, lambda _: out.console.print(text, end="", soft_wrap=True))
+        return
+    target.write_bytes(content)
+    saved = {"file": str(target), "size": len(content)}
+    out.result(saved, lambda _: out.say(f"Wrote {target} ({len(content)} bytes)."))
+
+
+def verify_log(
+    *,
+    proof: Annotated[Path | None, _file("--proof", "Verify this proof, offline; needs --key.")] = None,
+    receipt: Annotated[Path | None, _file("--receipt", "With --proof: the receipt that it has to be about.")] = None,
+    old: Annotated[Path | None, _file("--old", "Verify that this checkpoint is an earlier state of --new.")] = None,
+    new: Annotated[Path | None, _file("--new", "The later checkpoint (default: the one that is served).")] = None,
+    tiles: Annotated[
+        Path | None,
+        typer.Option(
+            "--tiles", metavar="FOLDER", file_okay=False, help="Copy of the log to read instead of a service."
+        ),
+    ] = None,
+    key: Annotated[
+        str | None, typer.Option("--key", metavar="VKEY", help="Verifier key of the log that you trust.")
+    ] = None,
+    witness: Annotated[
+        list[str] | None, typer.Option("--witness", metavar="VKEY", help="Require a cosignature by it; repeatable.")
+    ] = None,
+    url: Url = None,
+    token: Token = None,
+    as_json: AsJson = False,
+) -> None:
+    """Verify a proof of a receipt, the consistency of two checkpoints, or the whole transparency log of a service.
+
+    Without --proof and --old all entries and tiles are read, and the root is computed again. Without --key the key is
+    the one that the service names itself, which shows that its log is sound, but not that others see the same log.
+    """
+    if receipt is not None and proof is None:
+        raise typer.BadParameter("needs --proof", param_hint="--receipt")
+    if new is not None and old is None:
+        raise typer.BadParameter("needs --old", param_hint="--new")
+    if (proof is not None or tiles is not None) and key is None:
+        raise typer.BadParameter("required: nothing is proved by a key that you do not know", param_hint="--key")
+    with command_output(as_json=as_json) as out:
+        from app.tlog.note import parse_verifier_key
+
+        witnesses = [parse_verifier_key(each) for each in witness or ()]
+        if proof is not None:
+            _report(out, *_verify_proof(proof, receipt, parse_verifier_key(key or ""), witnesses))
+            return
+        checkpoints: dict[str, Any] = {"old": old, "new": new, "witnesses": witnesses}
+        if tiles is not None:
+            folder = tiles
+            _report(out, *_verify_tree(out, _Source(lambda path: _read(folder / path)), key, **checkpoints))
+            return
+        with connect_client(out, url, token) as client:
+            _report(out, *_verify_tree(out, _source_of(client, key), key, **checkpoints))
+
+
+class _Source:
+    """Where files of a log come from, and the key that goes with them."""
+
+    def __init__(self, fetch: Callable[[str], bytes], vkey: str | None = None) -> None:
+        self.vkey = vkey
+        self._fetch = fetch
+        self._kept: dict[str, bytes] = {}
+
+    def __call__(self, path: str) -> bytes:
+        """The file at a path; each is fetched once."""
+        if path not in self._kept:
+            self._kept[path] = self._fetch(path)
+        return self._kept[path]
+
+
+def _source_of(client: "Client", key: str | None) -> _Source:
+    """The log of a service that has the key, or the one that grows."""
+    logs = client.logs()
+    if not logs:
+        raise CommandError("no_log", "The service has no transparency log yet.", "Try again in some seconds.")
+    found = logs[0] if key is None else next((each for each in logs if each["vkey"] == key), None)
+    if found is None:
+        remedy = "Ask the organizers for the key. If they have renewed the log, verify it with its new key."
+        raise CommandError("other_key", "The service has no log with this verifier key.", remedy)
+    label = str(found["origin"]).rpartition("/log")[2].strip("/") or None
+    label = label or (None if found["ended_at"] is None else "first")
+    return _Source(lambda path: client.log_file(path, label), found["vkey"])
+
+
+def _verify_proof(
+    proof: Path, receipt: Path | None, key: "VerifierKey", witnesses: "list[VerifierKey]"
+) -> tuple[list[Check], dict[str, Any]]:
+    from app.tlog.proof import parse_proof
+    from app.tlog.verification import verify_record
+
+    proved = verify_record(parse_proof(_read(proof).decode(errors="replace")), key, witnesses)
+    where = f"position {proved.index} of {proved.checkpoint.size} in {proved.checkpoint.origin}"
+    checks = [_ok("inclusion", f"The record is at {where}.")]
+    if receipt is not None:
+        _require_receipt(proved.record, _read(receipt))
+        checks.append(_ok("receipt", "The record is of this receipt."))
+    else:
+        checks.append({"name": "receipt", "state": "skipped", "detail": "Only with --receipt."})
+    facts = {"index": proved.index, "record": proved.record}
+    return checks, facts | _facts(proved.checkpoint)
+
+
+def _require_receipt(record: dict[str, Any], envelope: bytes) -> None:
+    """Raise CommandError unless a record of the log is of this receipt."""
+    import hashlib
+
+    from app.receipts.dsse import ReceiptRefused, decode_envelope
+
+    try:
+        payload = decode_envelope(envelope).payload
+    except ReceiptRefused as refused:
+        raise CommandError(f"receipt_{refused.code}", f"The receipt cannot be read. {refused.detail}") from None
+    if record.get("receipt_sha256") != hashlib.sha256(payload).hexdigest():
+        remedy = "Get the proof of this receipt: 'assay log proof', with the same --split and --gold-version."
+        raise CommandError("other_receipt", "The proof is of another receipt, or of something else.", remedy)
+
+
+def _verify_tree(
+    out: CommandOutput,
+    source: _Source,
+    key: str | None,
+    *,
+    old: Path | None,
+    new: Path | None,
+    witnesses: "list[VerifierKey]",
+) -> tuple[list[Check], dict[str, Any]]:
+    from app.tlog import verification
+    from app.tlog.note import parse_verifier_key
+
+    trusted = parse_verifier_key(key or source.vkey or "")
+    content = source("checkpoint") if new is None else _read(new)
+    latest = verification.verified_checkpoint(content.decode(errors="replace"), trusted, witnesses)
+    own = "" if key is not None else " The key is the one that the service names: compare it with a published one."
+    checks = [_ok("checkpoint", f"Signed by {trusted.name}+{trusted.key_id.hex()}.{own}")]
+    if old is not None:
+        earlier = verification.verified_checkpoint(_read(old).decode(errors="replace"), trusted)
+        verification.verify_growth(earlier, latest, source)
+        checks.append(_ok("consistency", f"The first {earlier.size} of {latest.size} entries are the same."))
+    else:
+        with out.count_bar("Reading the log") as advance:
+            verification.verify_log(latest, source, advance)
+        checks.append(_ok("entries", f"The {latest.size} entries give the root of the checkpoint."))
+    return checks, _facts(latest)
+
+
+def _facts(checkpoint: "Checkpoint") -> dict[str, Any]:
+    return {"origin": checkpoint.origin, "size": checkpoint.size, "root": checkpoint.root.hex()}
+
+
+def _ok(name: str, detail: str) -> Check:
+    return {"name": name, "state": "ok", "detail": detail}
+
+
+def _report(out: CommandOutput, checks: list[Check], facts: dict[str, Any]) -> None:
+    def show(_: object) -> None:
+        for check in checks:
+            out.say(f"{check['name'] + ':':<13}{check['state']:<9}{check['detail']}")
+        if "record" in facts:
+            out.say("The record:")
+            for name, value in facts["record"].items():
+                out.say(f"  {name}: {value}")
+
+    out.result({"valid": True, "checks": checks, **facts}, show)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise CommandError("unreadable", f"{path} cannot be read: {error.strerror}.") from None
