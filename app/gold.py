@@ -61,6 +61,10 @@ class Gold:
     """By name, what else was computed from this gold alone."""
     tables: LookupTables | None = None
     """Ids and classes for the vectorized readers; None where they do not fit into lookup tables."""
+    lacking_ids: Sequence[str] = ()
+    """The void ids that the file lacks, sorted; known while it is read."""
+    known_ids: StringTable | None = None
+    """The ids followed by the void ones, for files that have all of them; None without void ids, or if they do not fit."""
     weight_unit: Fraction = Fraction(1)
     """The weight in the gold file that one unit of `weights` stands for."""
     reading_notes: Sequence[str] = ()
@@ -71,9 +75,11 @@ class Gold:
         """The ids, in the order of all arrays."""
         return self.index.ids
 
-    def case(self, labels: Labels, scores: NDArray[np.float64] | None = None) -> EvaluationInput:
-        """The evaluation input of predictions, in gold order."""
-        divisions = self.weights, self.folds, self.groups, self.weight_unit, self.unknown
+    def case(
+        self, labels: Labels, scores: NDArray[np.float64] | None = None, *, probabilities: bool = True
+    ) -> EvaluationInput:
+        """The evaluation input of predictions, in gold order; `probabilities`: whether scores may be taken as such."""
+        divisions = self.weights, self.folds, self.groups, self.weight_unit, self.unknown, probabilities
         return EvaluationInput(self.spec, self.labels, labels, scores, *divisions)
 
     def class_counts(self) -> dict[str, list[int]]:
@@ -132,13 +138,15 @@ def load_gold(
     positive_label: str | None = None,
     metadata: Mapping[str, Any] | None = None,
     void: Iterable[str] = (),
+    earlier_ids: Iterable[str] = (),
     rules: ReadingRules | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> tuple[Gold | None, Problems]:
     """Read gold and validate it; the gold is None exactly where there are problems.
 
     Without `classes`, the sorted label set of the gold becomes the vocabulary. `metadata` holds canonical gold metadata
-    by field (app.scoring.declaration.gold_metadata). `void` ids are not scored, nor are those that the file marks so.
+    by field (app.scoring.declaration.gold_metadata). `void` ids are not scored, nor are those that the file marks so, nor
+    `earlier_ids`, those that earlier versions of the gold held, where the file lacks them (NFC).
     Of `rules` only `duplicates` applies to gold. Raises InvalidContent if `classes` or `void` list something twice, and
     if folds or groups lack an id or unknown cells do not fit the gold.
     """
@@ -153,9 +161,30 @@ def load_gold(
         elif classes is None:
             gold.notes.insert(len(gold.reading_notes), vocabulary_note(gold.spec, "the gold"))
         if gold is not None:
+            _add_void_ids(gold, earlier_ids)
             assign_instance_metadata(gold, metadata or {})
         return gold, problems
     return None, problems
+
+
+def _add_void_ids(gold: Gold, earlier_ids: Iterable[str]) -> None:
+    """Make the ids that the file lacks void, and build the table of all ids where some are void.
+
+    Templates list them too: a template tells nobody which instances became void, and whoever answers them all has an
+    answer if an instance is scored again.
+    """
+    known = set(earlier_ids)
+    lacking = sorted(known.difference(gold.template_ids)) if known else []
+    if lacking:
+        gold.lacking_ids = lacking
+        gold.void = frozenset(gold.void).union(lacking)
+        gold.template_ids = sorted([*gold.template_ids, *lacking])
+        which = "which an earlier version has, is" if len(lacking) == 1 else "which earlier versions have, are"
+        gold.notes.append(
+            f"{pluralize(len(lacking), 'instance', 'instances')}, {which} not in the file, so {_UNSCORED}"
+        )
+    if gold.void:
+        gold.known_ids = StringTable.build([*gold.ids, *sorted(gold.void)])
 
 
 def load_plain_gold(

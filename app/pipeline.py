@@ -1,7 +1,7 @@
 """Connects formats and scoring: two files in, scores out, in the scoring process as on the command line."""
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -28,9 +28,11 @@ from app.receipts.content import content_sha256
 from app.scoring.declaration import decision_rules
 from app.scoring.declaration.decision_rules import ConfiguredDecisionRule
 from app.scoring.declaration.metric import MetricCall, Result
+from app.scoring.declaration.metric_syntax import pluralize
 from app.scoring.declaration.task import TaskKind, TaskSpec
 from app.scoring.evaluate import BestAttainableValues, evaluate
 from app.scoring.evaluation_input import EvaluationInput, IdIndex, Labels, PredictionArrays
+from app.scoring.string_table import StringTable
 
 __all__ = [
     "FileMemoryError",
@@ -61,6 +63,8 @@ class ScoringOutcome:
     scores: dict[str, dict[str, Result]] = field(default_factory=dict)
     content_sha256: str | None = None
     """Of the canonical content of the predictions (app.receipts.content); None where there are problems."""
+    empty_predictions: dict[str, int] = field(default_factory=dict)
+    """By split, how many instances have no prediction in a file that was accepted before; empty if all have one."""
 
 
 class FileMemoryError(MemoryError):
@@ -83,12 +87,14 @@ def validate_predictions(
     rules: ReadingRules | None = None,
     void: Collection[str] = (),
     tables: LookupTables | None = None,
+    known_ids: StringTable | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> tuple[PredictionArrays | None, Problems, list[str]]:
     """Read and validate predictions; the arrays, in the order of `ids`, are None exactly where there are problems.
 
     It needs no gold labels, and gives the same answer with and without them. `void` ids are dropped from a list of ids;
-    an IdIndex must not contain them. With `tables` (of these ids and classes) the vectorized readers are tried first.
+    an IdIndex must not contain them. With `tables` (of these ids and classes) the vectorized readers are tried first, with
+    `known_ids` (these ids and then the void ones) also for files that have all of them.
     Raises InvalidContent if an id is listed twice, and FileMemoryError.
     """
     rules = rules or ReadingRules()
@@ -99,11 +105,18 @@ def validate_predictions(
             if not isinstance(ids, IdIndex):
                 void = frozenset(normalize_distinct(void))
                 ids = IdIndex([name for name in normalize_distinct(ids) if name not in void])
-            texts = (ids.ids, spec.classes) if tables is None else (tables.ids, tables.classes)
+            texts = (ids.ids, spec.classes) if tables is None else (known_ids or tables.ids, tables.classes)
             pairs = predictions.kind.layout == "long" and spec.task == "multilabel"
-            limits = limits_for_phase(PhaseSize.of(*texts, void=void), limits, pairs=pairs)
+            size = PhaseSize.of(*texts, void=() if tables is not None and known_ids is not None else void)
+            limits = limits_for_phase(size, limits, pairs=pairs)
             notes: list[str] = []
-            arrays = None if tables is None else _read_vectorized(predictions, spec, tables, rules, limits, notes=notes)
+            arrays = None
+            if tables is not None and known_ids is not None:
+                all_tables = LookupTables(known_ids, tables.classes)
+                arrays = _read_vectorized(predictions, spec, all_tables, rules, limits, notes=notes)
+                arrays = None if arrays is None else arrays.first(len(ids))
+            if tables is not None and arrays is None:
+                arrays = _read_vectorized(predictions, spec, tables, rules, limits, notes=notes)
             if arrays is not None:
                 return arrays, problems, notes
             table = read_source(predictions, spec, gold=False, problems=problems, limits=limits, wants_scores=wants)
@@ -128,8 +141,8 @@ def _read_vectorized(
 def _validate_against_gold(
     gold: Gold, predictions: SourceFile, rules: ReadingRules, limits: Limits
 ) -> tuple[PredictionArrays | None, Problems, list[str]]:
-    index, void, tables = gold.index, gold.void, gold.tables
-    return validate_predictions(index, gold.spec, predictions, rules=rules, void=void, tables=tables, limits=limits)
+    settings: dict[str, Any] = {"void": gold.void, "tables": gold.tables, "known_ids": gold.known_ids}
+    return validate_predictions(gold.index, gold.spec, predictions, rules=rules, limits=limits, **settings)
 
 
 def score_predictions(
@@ -157,8 +170,33 @@ def score_predictions(
     if arrays is None:
         return ScoringOutcome(problems, notes)
     labels, rule, decision_notes = hard_labels(gold, arrays, decision, options or {})
-    scores = score_labels(gold, labels, calls, arrays.scores, rule)
-    return ScoringOutcome(problems, [*notes, *decision_notes], scores, content_sha256(gold, arrays))
+    scores = score_labels(gold, labels, calls, arrays.scores, rule, probabilities=arrays.probabilities)
+    empty = {} if arrays.empty is None else _count_by_split(gold, arrays.empty)
+    content = content_sha256(gold, arrays)
+    return ScoringOutcome(problems, [*notes, *decision_notes], _with_notes(scores, empty), content, empty)
+
+
+def _count_by_split(gold: Gold, rows: NDArray[np.int64]) -> dict[str, int]:
+    """How many of these rows each split has."""
+    return {
+        split: len(rows) if of_split is None else len(np.intersect1d(rows, of_split, assume_unique=True))
+        for split, of_split in gold.rows_by_split().items()
+    }
+
+
+def _with_notes(scores: dict[str, dict[str, Result]], empty: Mapping[str, int]) -> dict[str, dict[str, Result]]:
+    """The scores, of which each value that counts empty predictions says so."""
+    return {
+        split: {text: _with_note(result, empty.get(split, 0)) for text, result in results.items()}
+        for split, results in scores.items()
+    }
+
+
+def _with_note(result: Result, count: int) -> Result:
+    if not count or (result.value is None and result.data is None):
+        return result
+    subject = pluralize(count, "instance without a prediction counts", "instances without a prediction count")
+    return replace(result, notes=(*result.notes, f"{subject} as empty"))
 
 
 def predicted_case(
@@ -194,7 +232,8 @@ def predicted_cases(
     if arrays is None:
         raise ValueError(f"stored predictions can no longer be read: {problems.to_dict()['total']}")
     labels, rule, _ = hard_labels(gold, arrays, decision, options or {})
-    all_rows, rows_by_split = gold.case(labels, arrays.scores), gold.rows_by_split()
+    all_rows = gold.case(labels, arrays.scores, probabilities=arrays.probabilities)
+    rows_by_split = gold.rows_by_split()
     wanted = {split: rows_by_split[split] for split in (rows_by_split if splits is None else splits)}
     return {
         split: all_rows if rows is None else decision_rules.redecide_subset(rule, all_rows.take(rows))
@@ -220,13 +259,15 @@ def score_labels(
     calls: Sequence[MetricCall],
     scores: NDArray[np.float64] | None = None,
     rule: ConfiguredDecisionRule | None = None,
+    *,
+    probabilities: bool = True,
 ) -> dict[str, dict[str, Result]]:
     """The scores of predictions (in gold order): `all`, and `public` and `private` where the gold has splits.
 
     If a decision `rule` derived the labels from scores, it is applied again to each split with the rows of that split
     alone. All rows come last and reuse the counts of the splits; no split depends on another.
     """
-    all_rows, rows_by_split = gold.case(labels, scores), gold.rows_by_split()
+    all_rows, rows_by_split = gold.case(labels, scores, probabilities=probabilities), gold.rows_by_split()
     results, shared_counts = {}, dict[Hashable, Any]()
     for split, rows in reversed(rows_by_split.items()):
         case = all_rows if rows is None else decision_rules.redecide_subset(rule, all_rows.take(rows))

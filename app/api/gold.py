@@ -1,6 +1,7 @@
 """Gold labels: upload, metadata, activation. For organizers only."""
 
 import json
+from dataclasses import replace
 from secrets import token_hex
 from typing import Annotated, Any
 
@@ -12,8 +13,10 @@ from starlette.responses import Response
 from app import errors
 from app.actions.access import Caller, load_organized_phase
 from app.actions.challenges.activate_gold import activate_gold
+from app.actions.challenges.gold_correction import find_followed_gold
 from app.actions.challenges.inference_bounds import read_inference_bound
 from app.actions.challenges.upload_gold import (
+    FollowedGold,
     changed_gold_file,
     delete_gold,
     download_gold,
@@ -42,7 +45,6 @@ from app.api.dependencies import (
 from app.api.field_types import (
     MAX_COUNT,
     Label,
-    Moment,
     Page,
     Shape,
     is_count,
@@ -51,6 +53,7 @@ from app.api.field_types import (
     limit_invalid_values,
     reply_example,
 )
+from app.api.gold_shapes import GoldShape, gold_shape
 from app.api.http.json_body import GoldMetadataRoute, api_router
 from app.api.http.problem_documents import error_responses, json_examples, success_response
 from app.api.http.uploads import (
@@ -65,48 +68,19 @@ from app.api.http.uploads import (
 from app.api.limits.reader_queue import TooManyWaiting
 from app.api.openapi import examples, gold_examples
 from app.api.reasons import NO_REASON, OptionalReason
-from app.api.recipes import InferenceShape, inference_shape
+from app.api.recipes import inference_shape
 from app.files import StoredFile
 from app.formats import FileKind
 from app.gold_metadata import CLASSES, GOLD_METADATA, GoldMetadataDeclaration
+from app.prepared.gold_source import GoldFile
 from app.queue import Queue
 from app.receipts.gold_commitment import NONCE_BYTES
+from app.scoring_processes.messages import GoldSummary
 from app.store.session import WriteSession
-from app.store.tables import GoldVersion
 
 router = api_router("gold", prefix="/challenges/{slug}/phases/{phase}/gold", route_class=GoldMetadataRoute)
 VersionNumber = Annotated[int, Path(ge=1, le=2**31 - 1)]
 Cost = Annotated[float, Field(ge=-1e12, le=1e12, allow_inf_nan=False)]
-
-
-class GoldShape(Shape):
-    """A version of the gold labels."""
-
-    model_config = reply_example(gold_examples.GOLD)
-
-    version: int
-    status: str = Field(examples=["active"])
-    instances: int
-    classes: list[str]
-    has_splits: bool
-    public_instances: int | None = Field(description="How many instances are public; null without splits.")
-    weighted: bool | None = Field(description="Whether instances have weights.")
-    void_instances: int | None = Field(description="How many instances are not scored.")
-    sha256: str
-    commitment: str | None = Field(None, description="The commitment that receipts name; null until it is computed.")
-    size: int
-    format: str
-    train_frequencies: dict[str, int] | None = None
-    class_weights: dict[str, float] | None = None
-    accessories: list[str] = Field(description="The kinds of metadata that this version has.")
-    notes: list[str]
-    draw_seed: str = Field(description="The public seed of all resampling with this gold; it is never drawn again.")
-    created_at: Moment
-    activated_at: Moment | None
-    remarks: list[str] = Field(default_factory=list, description="Remarks for the organizer.")
-    inference: InferenceShape | None = Field(
-        None, description="After activation: what scores can reveal about this gold."
-    )
 
 
 class ClassCounts(Shape):
@@ -124,14 +98,7 @@ def _activate(session: WriteSession, caller: Caller, slug: str, phase: str, numb
     """Activate a version, and report remarks and what its scores reveal."""
     version, remarks = activate_gold(session, caller, slug, phase, number, queue=queue)
     inference = inference_shape(read_inference_bound(session, caller, slug, phase))
-    return _gold_shape(version, remarks).model_copy(update={"inference": inference})
-
-
-def _gold_shape(version: GoldVersion, remarks: list[str] | None = None) -> GoldShape:
-    columns = {name: getattr(version, name) for name in GoldShape.model_fields if hasattr(version, name)}
-    metadata = version.accessories
-    small = {name: metadata.get(name) for name in ("train_frequencies", "class_weights")}
-    return GoldShape.model_validate(columns | small | {"accessories": sorted(metadata), "remarks": remarks or []})
+    return gold_shape(version, remarks).model_copy(update={"inference": inference})
 
 
 @router.post(
@@ -165,7 +132,9 @@ async def post_gold(
 ) -> GoldShape:
     """Uploads a file as a new draft version, or activates it at once with `activate=true`.
 
-    A file with problems is refused, and the reply lists all of them.
+    A file with problems is refused, and the reply lists all of them. Once something was submitted, except for tests by
+    organizers, the file is read against the active version: it has its classes, takes over its metadata, and may lack
+    instances, which become void, but not add any. `difference` counts what changes.
     """
     await run_in_threadpool(_check_upload, state, caller, slug, phase)
     kind = await request_file_kind(request, filename, layout)
@@ -186,20 +155,38 @@ def _store_gold(
     state: AppState, caller: Caller, slug: str, phase: str, stored: StoredFile, kind: FileKind, *, activate: bool
 ) -> GoldShape:
     with state.db.read() as session:
-        rules = load_label_rules(session, caller, slug, phase)
+        followed = find_followed_gold(session, caller, slug, phase)
+        rules = load_label_rules(session, caller, slug, phase) if followed is None else followed.rules
     with state.files.local_path(stored.key) as path:
         file = new_gold_file(path, kind, rules, stored.sha256)
+        if followed is not None:
+            file = replace(file, metadata=followed.version.accessories)
         nonce = token_hex(NONCE_BYTES)
-        summary = inspect_gold(state.gold_readers.processes, file, nonce)
-    inspected: dict[str, Any] = {"summary": summary, "rules": rules, "nonce": nonce}
+        summary = _inspect(state, file, followed, nonce)
     with state.db.write() as session:
-        row = store_gold(session, caller, slug, phase, stored=stored, kind=kind, **inspected)
+        read: dict[str, Any] = {
+            "stored": stored,
+            "kind": kind,
+            "summary": summary,
+            "rules": rules,
+            "nonce": nonce,
+            "followed": followed,
+        }
+        row = store_gold(session, caller, slug, phase, **read)
         gold = gold_reference(row)
-        shape = (
-            _activate(session, caller, slug, phase, row.version, queue=state.queue) if activate else _gold_shape(row)
-        )
+        shape = _activate(session, caller, slug, phase, row.version, queue=state.queue) if activate else gold_shape(row)
     _publish(state, gold)
     return shape
+
+
+def _inspect(state: AppState, file: GoldFile, followed: FollowedGold | None, nonce: str) -> GoldSummary:
+    """What a reader process says about gold, and how it differs from the version that it is to follow, if any."""
+    processes = state.gold_readers.processes
+    if followed is None:
+        return inspect_gold(processes, file, nonce=nonce)
+    with state.files.local_path(followed.version.file_key) as path:
+        source = followed.source(path)
+        return inspect_gold(processes, file, source, keeps_splits=followed.keeps_splits, nonce=nonce)
 
 
 def _publish(state: AppState, gold: GoldReference) -> None:
@@ -215,14 +202,14 @@ def get_versions(
     with state.db.read() as session:
         versions = list_gold_versions(session, caller, slug, phase)
         rows, following = paginate(versions, lambda row: row.version, limit=limit, cursor=cursor)
-        return Page(items=[_gold_shape(row) for row in rows], next=following)
+        return Page(items=[gold_shape(row) for row in rows], next=following)
 
 
 @router.get("/{version}", summary="Read a gold version", responses=error_responses(errors.Forbidden, errors.NotFound))
 def get_version(slug: str, phase: str, version: VersionNumber, caller: AccountDep, state: AppStateDep) -> GoldShape:
     """Returns the status and properties of a version, without the labels."""
     with state.db.read() as session:
-        return _gold_shape(load_gold_version(session, caller, slug, phase, version)[1])
+        return gold_shape(load_gold_version(session, caller, slug, phase, version)[1])
 
 
 @router.get(
@@ -386,11 +373,12 @@ def _set_metadata(
         with state.db.read() as session:
             file = changed_gold_file(session, caller, slug, phase, version, path=path, name=name, value=value)
             nonce = gold_nonce(session, caller, slug, phase, version)
-        summary = inspect_gold(state.gold_readers.processes, file, nonce)
-    changed: dict[str, Any] = {"name": name, "value": value, "summary": summary, "file": file}
+            followed = find_followed_gold(session, caller, slug, phase)
+        summary = _inspect(state, file, followed, nonce)
+    change: dict[str, Any] = {"name": name, "value": value, "summary": summary, "file": file, "followed": followed}
     with state.db.write() as session:
-        row = put_gold_metadata(session, caller, slug, phase, version, **changed)
-        gold, shape = gold_reference(row), _gold_shape(row)
+        row = put_gold_metadata(session, caller, slug, phase, version, **change)
+        gold, shape = gold_reference(row), gold_shape(row)
     _publish(state, gold)
     return shape
 

@@ -1,7 +1,8 @@
 """What a reader refuses: the size limits, and the rules that follow from the options and metrics of a recipe."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from app.formats.content.library_cpu_budget import CpuBudget
 from app.scoring.declaration.metric import PROBABILITIES, RANKING, SCORES, MetricCall
@@ -68,11 +69,23 @@ class ReadingRules:
     """due (the file must have them), used (read if present), ignored (beside labels)."""
     probabilities: bool = False
     """Whether scores must be probabilities."""
+    accepted: bool = False
+    """Whether the file was accepted before, under gold that may have had other void ids (`of_accepted_file`)."""
 
     def __post_init__(self) -> None:
         for option, values in {**_STRICTNESS, "scores": ("due", "used", "ignored")}.items():
             if getattr(self, option) not in values:
                 raise ValueError(f"{option} must be one of {', '.join(values)}, not {getattr(self, option)!r}")
+
+    def of_accepted_file(self) -> "ReadingRules":
+        """These rules for a file that was accepted before: nothing that other gold or another recipe needs refuses it.
+
+        An id that is not known is ignored. An instance without a row, or whose row has a fault (it was not checked while
+        the instance was void), has an empty prediction. Metrics that need scores or probabilities that the file does not
+        have are to be null.
+        """
+        scores = "used" if self.scores == "due" else self.scores
+        return replace(self, missing="empty_prediction", scores=scores, accepted=True)
 
     @classmethod
     def strictest(cls, calls: Iterable[MetricCall], primary: str | None = None) -> "ReadingRules":
@@ -81,7 +94,7 @@ class ReadingRules:
         `primary` is the canonical string of the metric whose needs must be met.
         """
         calls = list(calls)
-        chosen = {}
+        chosen: dict[str, Any] = {}
         for option, values in _STRICTNESS.items():
             requested = {str(call.options.get(option, "reject")) for call in calls} or {"reject"}
             chosen[option] = next((value for value in values if value in requested), "reject")

@@ -40,6 +40,7 @@ def encode_gold(gold: Gold) -> tuple[_Header, _NamedArrays]:
         arrays |= {"unknown": gold.unknown.codes, "unknown_offsets": gold.unknown.offsets}
     if gold.void:
         arrays["void"] = encode_texts(sorted(gold.void))
+        arrays |= _encode_table("known", gold.known_ids)
     # Both are sorted, and the template lacks no id.
     if len(gold.template_ids) != len(gold.index):
         arrays["listed"] = encode_texts(gold.template_ids)
@@ -74,6 +75,7 @@ def decode_gold(header: _Header, arrays: Arrays) -> Gold:
         groups=_decode_grouping("groups", arrays),
         unknown=Labels(arrays["unknown"], arrays["unknown_offsets"]) if "unknown" in arrays else None,
         tables=None if ids is None or classes is None else LookupTables(ids, classes),
+        known_ids=_decode_table("known", arrays),
     )
 
 

@@ -2,7 +2,7 @@
 
 import gc
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -48,9 +48,23 @@ class GoldCache:
         file = source.file
         if file is None:
             raise GoldNotPrepared
-        fields: dict[str, Any] = {"task": file.task, "positive_label": file.positive_label, "classes": file.classes}
-        gold, problems = load_gold(file.source, **fields, metadata=file.metadata, limits=self.limits)
+        gold, problems = self._read(file, file.void_ids)
         return (None if gold is None else self._store(source.name or _stored_gold_name(file, gold), gold)), problems
+
+    def load_correction(self, file: GoldFile, earlier: Gold) -> tuple[Gold | None, Problems]:
+        """The gold of a file that is to follow earlier gold, whose ids are void where the file lacks them.
+
+        It is not kept: whether it may follow is still to be decided.
+        """
+        return self._read(file, earlier.template_ids)
+
+    def keep(self, file: GoldFile, gold: Gold) -> None:
+        """Prepare the gold of a file under the name that it will have once stored."""
+        self._store(_stored_gold_name(file, gold), gold)
+
+    def _read(self, file: GoldFile, earlier_ids: Iterable[str]) -> tuple[Gold | None, Problems]:
+        fields: dict[str, Any] = {"task": file.task, "positive_label": file.positive_label, "classes": file.classes}
+        return load_gold(file.source, **fields, metadata=file.metadata, earlier_ids=earlier_ids, limits=self.limits)
 
     def evict_others(self, name: str) -> bool:
         """Free the memory of all golds but the one with this name; returns False if there were none."""
@@ -120,4 +134,5 @@ def _stored_gold_name(file: GoldFile, gold: Gold) -> str:
         positive_label=file.positive_label,
         classes=gold.spec.classes,
         metadata=file.metadata,
+        void_ids=file.void_ids,
     )

@@ -20,6 +20,8 @@ class GoldFile:
     """None: the sorted labels of the file become the vocabulary."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     """Canonical gold metadata by field (app.scoring.declaration.gold_metadata)."""
+    void_ids: Sequence[str] = ()
+    """Ids that an earlier version of the gold held and this file does not, sorted."""
     sha256: str = ""
     """Of the file; empty where the gold will not be stored, so that it is not prepared either."""
 

@@ -87,6 +87,15 @@ class PredictionArrays:
 
     labels: Labels | None
     scores: NDArray[np.float64] | None = None
+    empty: Int | None = None
+    """The rows that have no prediction in a file that was accepted before; None if there are none."""
+    probabilities: bool = True
+    """False only if a metric needs probabilities and the scores of a file that was accepted before are none."""
+
+    def first(self, n: int) -> "PredictionArrays":
+        """The predictions for the first n instances."""
+        labels = None if self.labels is None else self.labels.take(np.arange(n))
+        return replace(self, labels=labels, scores=None if self.scores is None else self.scores[:n])
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +129,8 @@ class EvaluationInput:
     groups: Grouping | None = None
     weight_unit: Fraction = Fraction(1)
     unknown: Labels | None = None
+    probabilities: bool = True
+    """Whether the scores, if there are any, may be taken as probabilities."""
 
     def __post_init__(self) -> None:
         if self.gold.n != self.predicted.n:
@@ -137,6 +148,7 @@ class EvaluationInput:
             None if self.groups is None else self.groups.take(rows),
             self.weight_unit,
             None if self.unknown is None else self.unknown.take(rows),
+            self.probabilities,
         )
 
     def over_known_cells(self) -> "EvaluationInput":

@@ -22,9 +22,15 @@ JsonObject = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class CheckGold:
-    """Read gold and check it; the reply is a GoldSummary, a FileResult with problems, or a Refusal."""
+    """Read gold and check it; the reply is a GoldSummary, a FileResult with problems, or a Refusal.
+
+    With `active`, the gold is to follow this version after submissions: it is refused if it cannot, and compared.
+    """
 
     gold: GoldSource
+    active: GoldSource | None = None
+    keeps_splits: bool = False
+    """Whether the instances must stay in the splits of the active version, because its private scores are released."""
     nonce: str | None = None
     """The key of the commitment to the gold, in hexadecimal; None if none is wanted."""
 
@@ -45,6 +51,8 @@ class ScorePredictions:
     gold: GoldSource
     predictions: SourceFile
     recipe: JsonObject
+    accepted: bool = False
+    """Whether the file was accepted before: missing ids count as empty predictions, unknown ones are ignored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +67,10 @@ class WriteTemplate:
 
 @dataclass(frozen=True, slots=True)
 class WriteReport:
-    """Write the detailed report of a submission to `target`; the reply is FileWritten or a Refusal."""
+    """Write the detailed report of a finished submission to `target`; the reply is FileWritten or a Refusal.
+
+    Like all requests that read a finished submission again, it takes the file as accepted.
+    """
 
     gold: GoldSource
     predictions: SourceFile
@@ -172,6 +183,12 @@ class GoldSummary:
     """Per split, or under 'all' without splits, how many instances have each class; not stored."""
     commitment: str | None = None
     """The commitment under the nonce of the request (app.receipts.gold_commitment)."""
+    void_ids: list[str] | None = None
+    """The ids that the active version knows and the file lacks, sorted; None without any."""
+    ids_hash: str = ""
+    """Of all ids that are known: those of the file and these (app.scoring.gold_content_hash.ids_hash)."""
+    difference: dict[str, Any] | None = None
+    """From the active version (app.gold_difference); None without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +207,8 @@ class FileResult:
     """By split and canonical metric string: `value`, `reason` and `notes`."""
     content_sha256: str | None = None
     """Of the canonical content of predictions that were scored (app.receipts.content)."""
+    empty_by_split: dict[str, int] = field(default_factory=dict)
+    """How many instances of each split have no prediction in a file that was accepted before; empty if all have one."""
 
     @classmethod
     def of(
@@ -198,9 +217,16 @@ class FileResult:
         notes: Sequence[str] = (),
         scores: JsonObject | None = None,
         content_sha256: str | None = None,
+        empty_by_split: Mapping[str, int] | None = None,
     ) -> "FileResult":
         """The result of a file with these problems."""
-        return cls(**problems.to_dict(), notes=list(notes), scores=dict(scores or {}), content_sha256=content_sha256)
+        found: dict[str, Any] = {"scores": dict(scores or {}), "empty_by_split": dict(empty_by_split or {})}
+        return cls(**problems.to_dict(), notes=list(notes), content_sha256=content_sha256, **found)
+
+    @property
+    def empty_predictions(self) -> int:
+        """How many instances have no prediction in a file that was accepted before, and count as empty ones."""
+        return self.empty_by_split.get("all", 0)
 
     def to_dict(self) -> dict[str, Any]:
         """The reply to a dry run: everything but scores and hash; `total_at_least` only where it is true."""
@@ -318,7 +344,7 @@ def _from_json(values: dict[str, Any] | None) -> Any:
 
 
 _DECODERS: dict[str, Callable[[Any], Any]] = {
-    **dict.fromkeys(("gold", "file", "prepared", "source", "kind", "predictions", "reply"), _from_json),
+    **dict.fromkeys(("gold", "file", "prepared", "source", "kind", "predictions", "reply", "active"), _from_json),
     **dict.fromkeys(("path", "target"), Path),
     "entries": lambda values: [_from_json(value) for value in values],
 }

@@ -23,21 +23,19 @@ from typing import IO, Any
 from app.errors import BadRequest, InvalidContent
 from app.formats import Limits, Problems, ReadingRules
 from app.formats.excerpts import read_excerpts
-from app.formats.phase_size_limits import PhaseSize
 from app.formats.problems import Problem
 from app.formats.strict_reader import cpu_limit_problem, memory_limit_problem
 from app.formats.templates.build_template import build_template
 from app.pipeline import FileMemoryError, Gold, predicted_case, score_predictions, validate_predictions
 from app.prepared.gold_cache import GoldCache, GoldNotPrepared
 from app.prepared.gold_folder import PreparedGoldFolder
-from app.receipts.gold_commitment import gold_commitment
 from app.scoring.declaration.metric import Result
 from app.scoring.declaration.recipe import ScoringRecipe
 from app.scoring.evaluation_input import EvaluationInput
 from app.scoring.reports.detailed_report import PROBABILITY_PART, build_detailed_report, write_csv
 from app.scoring.reports.instance_table import write_instances
 from app.scoring_processes import messages
-from app.worker import uncertainty
+from app.worker import gold_checks, uncertainty
 from app.worker.cpu_limit import CpuTimer
 
 
@@ -64,26 +62,16 @@ class StageCpuTimer(CpuTimer):
 
 
 def handle_gold(golds: GoldCache, request: messages.CheckGold, cpu: StageCpuTimer) -> messages.Reply:
-    """Check gold and summarize it."""
+    """Check gold and summarize it; with an active version, also compare it with that one."""
+    active = None if request.active is None else golds.load_valid(request.active)
     cpu.begin_reading()
     try:
+        if active is not None:
+            return gold_checks.check_correction(golds, request, active)
         gold, problems = golds.load(request.gold)
     except InvalidContent as error:
         return messages.Refusal(error.detail, error.advice, error.extra.get("errors"))
-    if gold is None:
-        return messages.FileResult.of(problems)
-    return messages.GoldSummary(
-        instances=len(gold.index),
-        classes=list(gold.spec.classes),
-        has_splits=gold.splits is not None,
-        public_instances=None if gold.splits is None else int((gold.splits == 0).sum()),
-        weighted=gold.weights is not None,
-        void_instances=len(gold.void),
-        longest_id=PhaseSize.of(gold.index.table or gold.ids, (), void=gold.void).longest_id_bytes,
-        notes=gold.notes,
-        class_counts=gold.class_counts(),
-        commitment=None if request.nonce is None else gold_commitment(gold, bytes.fromhex(request.nonce)),
-    )
+    return messages.FileResult.of(problems) if gold is None else gold_checks.summarize(gold, request.nonce)
 
 
 def handle_validate(golds: GoldCache, request: messages.ValidatePredictions, cpu: StageCpuTimer) -> messages.Reply:
@@ -102,9 +90,12 @@ def handle_score(golds: GoldCache, request: messages.ScorePredictions, cpu: Stag
     cpu.begin_reading()
     settings: dict[str, Any] = {"decision": recipe.decision, "options": recipe.options, "limits": golds.limits}
     settings |= {"primary": recipe.primary, "on_validated": cpu.begin_scoring}
+    if request.accepted:
+        settings["rules"] = ReadingRules.strictest(recipe.metrics, recipe.primary).of_accepted_file()
     outcome = score_predictions(gold, request.predictions, recipe.metrics, **settings)
     scores = {split: _scores_to_dict(results) for split, results in outcome.scores.items()}
-    return messages.FileResult.of(outcome.problems, outcome.notes, scores, outcome.content_sha256)
+    content, empty = outcome.content_sha256, outcome.empty_predictions
+    return messages.FileResult.of(outcome.problems, outcome.notes, scores, content, empty)
 
 
 def _scores_to_dict(results: dict[str, Result]) -> dict[str, dict[str, Any]]:
@@ -205,7 +196,7 @@ def _stored_case(
     A recipe of hard-label metrics never checked the scores of the file. They are used if they are valid; otherwise the
     file is read by the rules under which it was accepted.
     """
-    accepted = ReadingRules.strictest(recipe.metrics, recipe.primary)
+    accepted = ReadingRules.strictest(recipe.metrics, recipe.primary).of_accepted_file()
     settings: dict[str, Any] = {"decision": recipe.decision, "options": recipe.options, "limits": golds.limits}
     for rules in (replace(accepted, scores="used"), accepted):
         with suppress(ValueError):

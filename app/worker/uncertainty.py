@@ -44,8 +44,8 @@ def compare_board(gold: Gold, recipe: ScoringRecipe, request: CompareBoard, limi
 def _cases(
     gold: Gold, recipe: ScoringRecipe, predictions: SourceFile, limits: Limits, split: str | None = None
 ) -> dict[str, EvaluationInput]:
-    """The evaluation inputs of stored predictions, read by the rules under which they were scored."""
-    rules = ReadingRules.strictest(recipe.metrics, recipe.primary)
+    """The evaluation inputs of stored predictions, which were accepted before."""
+    rules = ReadingRules.strictest(recipe.metrics, recipe.primary).of_accepted_file()
     settings: dict[str, Any] = {"decision": recipe.decision, "options": recipe.options, "limits": limits}
     return predicted_cases(gold, predictions, rules, splits=None if split is None else [split], **settings)
 

@@ -18,7 +18,7 @@ def ensure_commitment(db: Database, files: FileStore, processes: ScoringProcesse
         version = session.get(GoldVersion, gold.id)
         if version is None or version.commitment is not None:
             return None if version is None else version.commitment
-        request = CheckGold(gold.source, version.nonce)
+        request = CheckGold(gold.source, nonce=version.nonce)
     reply = send_scoring_request(db, files, processes, gold, request)
     if not isinstance(reply, GoldSummary):
         return None

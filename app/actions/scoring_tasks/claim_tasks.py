@@ -31,6 +31,8 @@ class LoadedTask:
     kind: FileKind
     gold: GoldReference
     recipe: Mapping[str, Any]
+    accepted: bool = False
+    """Whether the file was accepted before (see ScorePredictions)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

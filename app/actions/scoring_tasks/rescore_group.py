@@ -67,7 +67,7 @@ def claim_rescoring_group(session: WriteSession, lease: timedelta | None) -> Res
     return RescoringGroup(
         {
             TaskClaim(task.id, task.attempt): LoadedTask(
-                row.id, row.file_key, stored_file_kind(row), reference, recipe.body
+                row.id, row.file_key, stored_file_kind(row), reference, recipe.body, accepted=True
             )
             for task, row in claimed
         }
@@ -150,8 +150,11 @@ def _settle_rescored_task(
     if not stored and result.valid:
         names = ("submission_id", "gold_id", "recipe_id", "scorer_version")
         key = {name: getattr(task, name) for name in names}
-        rows = [{"split": split, "metrics": values, "created_at": now} for split, values in result.scores.items()]
-        session.add_all(Score(**key, **row) for row in rows)
+        empty = result.empty_by_split
+        session.add_all(
+            Score(split=split, metrics=values, empty_predictions=empty.get(split, 0), created_at=now, **key)
+            for split, values in result.scores.items()
+        )
         if receipts is not None:
             times = {"scored_at": now, "now": now}
             receipts.issue(session, key, result.scores, content_sha256=result.content_sha256, **times)

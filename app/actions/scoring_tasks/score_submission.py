@@ -182,7 +182,7 @@ def _retry_interrupted(session: WriteSession, context: WorkerContext, task: Scor
 
 def _send_score_request(context: WorkerContext, job: LoadedTask) -> FileResult:
     with context.files.local_path(job.file_key) as path, context.figures.scoring_seconds.time():
-        request = ScorePredictions(job.gold.source, SourceFile(path, job.kind), job.recipe)
+        request = ScorePredictions(job.gold.source, SourceFile(path, job.kind), job.recipe, job.accepted)
         reply = send_scoring_request(context.db, context.files, context.processes, job.gold, request)
     assert isinstance(reply, FileResult)
     return reply
@@ -222,7 +222,7 @@ def _settle_result(
     """Whether the status of the submission became final, and the tags of the boards that changed."""
     status, submission_id = ("finished" if result.valid else "rejected"), key["submission_id"]
     if result.valid:
-        submissions.add_scores(session, key, result.scores)
+        submissions.add_scores(session, key, result.scores, result.empty_by_split)
     settled = submissions.set_final_status(session, submission_id, status, now, result.to_dict())
     if settled is not None:
         quota.settle(session, submission_id, status)

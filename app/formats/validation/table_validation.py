@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from app.formats.column_data import NormalizedTable, RawScores
+from app.formats.column_data import NormalizedTable
 from app.formats.problems import (
     END_OF_FILE_ROW,
     MAX_LISTED_PROBLEMS,
@@ -24,6 +24,7 @@ from app.formats.problems import (
     quote,
 )
 from app.formats.reading_rules import ReadingRules
+from app.formats.validation.accepted_scores import build_accepted_matrix, without_void_rows
 from app.formats.validation.class_names import ClassNumberAdvice, Vocabulary
 from app.formats.validation.score_matrix import build_score_matrix
 from app.formats.validation.suggestions import SuggestionFinder
@@ -31,12 +32,14 @@ from app.formats.value_locations import DelimitedTableLayout, KeyedMapLayout
 from app.scoring.declaration.metric_syntax import pluralize
 from app.scoring.declaration.task import TaskSpec
 from app.scoring.evaluation_input import MISSING_CODE, IdIndex, Labels, PredictionArrays
+from app.scoring.probability_rows import are_probabilities
 
 Int32s = NDArray[np.int32]
 
 _SHORTENED_NUMBER = re.compile(r"\d(?:[.,]\d+)?E\+\d+")  # as spreadsheet programs show long numbers
 _LABEL_SEPARATOR = re.compile(r"[|,;]")
 """Characters that join labels, in some files wrongly."""
+EMPTY_COUNTED = "each counts as an empty prediction, or metrics that are not defined for one are null"
 
 
 def validate_table(
@@ -59,9 +62,11 @@ def validate_table(
         if join is None:
             join = _RowValidator(table, index, codes, rules, void, problems).run()
         scores = None
+        vocabulary = Vocabulary(spec.classes, spec.positive_label, exclusive=spec.task != "multilabel")
+        if rules.accepted:
+            return _accepted_arrays(table, join, vocabulary, rules, len(index), problems=problems)
         if table.scores is not None:
-            vocabulary = Vocabulary(spec.classes, spec.positive_label, exclusive=spec.task != "multilabel")
-            scored_table = _without_void_rows(table, void)
+            scored_table = without_void_rows(table, void)
             matrix = build_score_matrix(scored_table, vocabulary, probabilities=rules.probabilities, problems=problems)
             scores = None if problems else join.place(matrix, len(index))
         elif rules.scores == "due" and table.unreadable_rows != END_OF_FILE_ROW:
@@ -74,15 +79,43 @@ def validate_table(
     return None
 
 
-def _without_void_rows(table: NormalizedTable, void: Collection[str]) -> NormalizedTable:
-    """The table without the rows of void ids, whose scores are ignored and not checked."""
-    if table.scores is None or not any(name in void for name in table.ids):
-        return table
-    positions = [at for at, name in enumerate(table.ids) if name not in void]
-    values = table.scores.values
-    scores = values[positions] if isinstance(values, np.ndarray) else [values[at] for at in positions]
-    ids, rows = [table.ids[at] for at in positions], [table.rows[at] for at in positions]
-    return replace(table, ids=ids, rows=rows, scores=RawScores(scores, table.scores.names))
+def _other_rows(rows: Int32s, n: int) -> NDArray[np.int64] | None:
+    """The rows of n that are not among these; None if there are none."""
+    if len(rows) == n:
+        return None
+    is_other = np.ones(n, dtype=bool)
+    is_other[rows] = False
+    return np.flatnonzero(is_other)
+
+
+def _accepted_arrays(
+    table: NormalizedTable,
+    join: "_JoinedRows",
+    vocabulary: Vocabulary,
+    rules: ReadingRules,
+    n: int,
+    *,
+    problems: Problems,
+) -> PredictionArrays | None:
+    """The arrays of a file that was accepted before; rows with a fault are left out (ReadingRules.of_accepted_file)."""
+    targets, scores, probabilities = join.targets, None, True
+    positions = range(len(table.ids)) if join.positions is None else join.positions
+    found = None if table.scores is None else build_accepted_matrix(table, positions, vocabulary)
+    if found is not None:
+        matrix, kept = found
+        rows = matrix if vocabulary.exclusive else matrix.reshape(-1, 1)
+        probabilities = not rules.probabilities or are_probabilities(rows)
+        scores = replace(join, targets=join.targets[kept]).place(matrix, n)
+        targets = join.targets[kept] if join.labels is None else targets
+    elif join.labels is None:  # no row that is needed has scores
+        scores, targets = np.full((n, len(vocabulary.codes)), np.nan), targets[:0]
+    empty = _other_rows(targets, n)
+    if empty is not None and not problems:
+        subject = pluralize(len(empty), "instance has", "instances have")
+        table.notes.append(
+            f"{subject} no prediction in this file, which was accepted under other gold: {EMPTY_COUNTED}"
+        )
+    return None if problems else PredictionArrays(join.labels, scores, empty, probabilities)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +124,8 @@ class _JoinedRows:
 
     labels: Labels | None
     targets: Int32s
+    positions: Sequence[int] | None = None
+    """The positions of these rows in the file; None: it has no others."""
 
     def place(self, values: NDArray[np.float64], n: int) -> NDArray[np.float64]:
         """The scores of file rows in the order of the instances; NaN for instances without a row."""
@@ -99,6 +134,14 @@ class _JoinedRows:
         aligned = np.full((n, values.shape[1]), np.nan)
         aligned[self.targets] = values
         return aligned
+
+
+def _without_repeated(rows: Int32s) -> Int32s:
+    """The row numbers with MISSING_CODE for those that occur several times: it is not known which one is meant."""
+    if not len(rows):
+        return rows
+    counts = np.bincount(rows[rows >= 0], minlength=max(1, int(rows.max()) + 1))
+    return np.where((rows >= 0) & (counts[rows] == 1), rows, np.int32(MISSING_CODE))
 
 
 def _join_clean_table(table: NormalizedTable, index: IdIndex, codes: dict[str, int]) -> _JoinedRows | None:
@@ -170,20 +213,28 @@ class _RowValidator:
         """Check all rows, then look for missing ids."""
         table = self.table
         targets: list[int] = []
+        positions: list[int] = []
         codes: list[int] = []
         counts: list[int] | None = None if table.counts is None else []
         start = 0
-        rows = self.index.rows([name or "" for name in table.ids]).tolist()  # no id is empty
+        found = self.index.rows([name or "" for name in table.ids])  # no id is empty
+        accepted = self.rules.accepted
+        if accepted:
+            found = _without_repeated(found)
+        rows = found.tolist()
         for number, (row, name) in enumerate(zip(table.rows, table.ids, strict=True)):
             size = 1 if table.counts is None else table.counts[number]
             labels = None if table.labels is None else table.labels[start : start + size]
             start += size
             target = self._target_row(row, name, rows[number])
-            if name is not None and target == MISSING_CODE and name in self.void:
+            if name is not None and target == MISSING_CODE and (accepted or name in self.void):
                 continue
             row_codes = [] if labels is None else self._label_codes(row, name, labels, several=counts is not None)
+            if row_codes is None:
+                continue
             if target != MISSING_CODE:
                 targets.append(target)
+                positions.append(number)
                 codes.extend(row_codes)
                 if counts is not None:
                     counts.append(len(row_codes))
@@ -191,16 +242,16 @@ class _RowValidator:
         self._note_tolerated(len(self.index) - len(targets))
         instances = np.asarray(targets, dtype=np.int32)
         if table.labels is None:
-            return _JoinedRows(None, instances)
+            return _JoinedRows(None, instances, positions)
         aligned = assemble_labels(instances, np.asarray(codes, dtype=np.int32), counts, len(self.index))
-        return _JoinedRows(aligned, instances)
+        return _JoinedRows(aligned, instances, positions)
 
     def _target_row(self, row: int, name: str | None, target: int) -> int:
         """The instance of a row; MISSING_CODE if there is none, or if another row described it already."""
         if name is None:
             return MISSING_CODE
         if target == MISSING_CODE:
-            if name not in self.void:
+            if name not in self.void and not self.rules.accepted:
                 self.problems.report("unknown_id", row, lambda: self._unknown_id_problem(row, name))
         elif name in self.rows_by_id:
             first = self.rows_by_id[name]
@@ -215,7 +266,10 @@ class _RowValidator:
         layout = self.table.layout
         return isinstance(layout, KeyedMapLayout) and layout.keys[row] == layout.keys[first]
 
-    def _label_codes(self, row: int, name: str | None, labels: Sequence[str | None], *, several: bool) -> list[int]:
+    def _label_codes(
+        self, row: int, name: str | None, labels: Sequence[str | None], *, several: bool
+    ) -> list[int] | None:
+        """The codes of the labels of a row; None where a fault makes a row of an accepted file an empty prediction."""
         codes: Sequence[int | None] = list(map(self.codes.get, labels))  # type: ignore[arg-type]
         are_distinct = len(set(labels)) == len(labels)
         if are_distinct and None in codes and self.rules.unknown_label != "reject" and None not in labels:
@@ -225,8 +279,15 @@ class _RowValidator:
             else:
                 codes = [len(self.codes) if code is None else code for code in codes]
         elif not are_distinct or None in codes:
+            if self.rules.accepted and self._refuses(labels, codes):
+                return None
             codes = self._codes_of_faulty_labels(row, name, labels, codes, several=several)
         return codes if several or codes else [MISSING_CODE]  # type: ignore[return-value]
+
+    def _refuses(self, labels: Sequence[str | None], codes: Sequence[int | None]) -> bool:
+        """Whether the rules refuse these labels, some of which are unknown or repeated."""
+        has_unknown = None in codes and (self.rules.unknown_label == "reject" or None in labels)
+        return has_unknown or (self.rules.duplicates == "reject" and len(set(labels)) < len(labels))
 
     def _codes_of_faulty_labels(
         self,
@@ -271,7 +332,7 @@ class _RowValidator:
             )
             rule = f"unknown_label={self.rules.unknown_label}"
             self.table.notes.append(f"{subject} {treatment} ({rule})")
-        if absent > 0 and self.rules.missing != "reject":
+        if absent > 0 and self.rules.missing != "reject" and not self.rules.accepted:
             rule = f"missing={self.rules.missing}"
             subject = pluralize(absent, "instance without a prediction counts", "instances without a prediction count")
             self.table.notes.append(f"{subject} as empty predictions ({rule})")

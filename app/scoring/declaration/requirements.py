@@ -33,6 +33,7 @@ NEED_MEANINGS = {
 }
 _UNMET_REASONS = {
     SCORES: "the predictions have no scores",
+    PROBABILITIES: "the scores of the predictions are not probabilities",
     RANKING: "the predictions have neither scores nor ordered lists of labels",
     TRAIN_FREQUENCIES: "no training frequencies of the labels were given",
     HIERARCHY: "no hierarchy of the classes was given",
@@ -69,7 +70,8 @@ def needs_met(spec: TaskSpec, *, scores: bool = False, folds: bool = False, grou
 def needs_met_by(case: EvaluationInput) -> frozenset[str]:
     """The needs that an evaluation input meets."""
     scores, folds, groups = (part is not None for part in (case.scores, case.folds, case.groups))
-    return needs_met(case.spec, scores=scores, folds=folds, groups=groups)
+    met = needs_met(case.spec, scores=scores, folds=folds, groups=groups)
+    return met if case.probabilities else met - {PROBABILITIES}
 
 
 def unknown_cells_reason(call: MetricCall) -> str | None:

@@ -40,14 +40,17 @@ class SettledSubmission(NamedTuple):
     team_id: str
 
 
-def add_scores(session: WriteSession, key: Mapping[str, Any], scores: Mapping[str, Any]) -> None:
+def add_scores(
+    session: WriteSession, key: Mapping[str, Any], scores: Mapping[str, Any], empty: Mapping[str, int] | None = None
+) -> None:
     """Store the metric values of each split under the key of their task, with their ranked values.
 
-    Their intervals are queued.
+    `empty` has the number of empty predictions by split. Their intervals are queued.
     The caller finishes the submission in the same transaction, unless its status is final, and invalidates boards.
     """
     rows = [{**key, "id": new_id(), "split": split, "metrics": scores[split]} for split in scores]
-    session.connection().execute(_ADD_SCORE, rows)
+    counts = ({"empty_predictions": (empty or {}).get(split, 0)} for split in scores)
+    session.connection().execute(_ADD_SCORE, [row | count for row, count in zip(rows, counts, strict=True)])
     ranked_values.add(session, [ranked_values.StoredScore(**row) for row in rows])
     analysis_tasks.add_intervals(session, key)
 

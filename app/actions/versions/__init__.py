@@ -1,0 +1,1 @@
+"""Versions of gold, recipe and scorer: what boards become under others, and what a correction changed."""
