@@ -1,79 +1,82 @@
-"""The export of a challenge: one archive with all files of predictions, for organizers."""
+"""The export of a phase: one archive with everything from which its board can be checked, for organizers."""
 
 import json
+import tempfile
 from collections.abc import Iterator
-from datetime import datetime
+from pathlib import Path
 from typing import Annotated
 
 from fastapi import Query
 from starlette.responses import Response
 
 from app import errors
-from app.actions.submissions.export_submissions import ExportPlan, exported_submissions, plan_export
+from app.actions.archives.archive_member import ArchiveMember
+from app.actions.archives.export_phase import PhaseExport, archive_members, begin_export, instances_writer
 from app.api.dependencies import AccountDep, AppState, AppStateDep
 from app.api.http.json_body import api_router
 from app.api.http.problem_documents import error_responses, success_response
 from app.api.http.streamed_reply import StreamedReply
 from app.api.http.zip_stream import ZipStream
 from app.api.openapi.examples import named_examples
+from app.archives.layout import MANIFEST, SUBMISSIONS
 
 router = api_router("submissions")
 
 MEDIA_TYPE = "application/zip"
-LIST_NAME, MANIFEST_NAME = "submissions.jsonl", "manifest.json"
 
 
 @router.get(
     "/challenges/{slug}/export",
-    summary="Export the submissions of a challenge",
+    summary="Export a phase",
     response_class=Response,
     responses=success_response(
-        f"A ZIP archive: `{MANIFEST_NAME}`, `{LIST_NAME}`, and `predictions/<phase>/<id>.<format>`.",
+        f"A ZIP archive; `{SUBMISSIONS}` lists its submissions, `{MANIFEST}` its members.",
         {MEDIA_TYPE: named_examples(archive="PK…")},
     )
-    | error_responses(errors.Forbidden, errors.NotFound),
+    | error_responses(errors.BadRequest, errors.Forbidden, errors.NotFound),
 )
 def get_export(
     slug: str,
     caller: AccountDep,
     state: AppStateDep,
-    phase: Annotated[str | None, Query(description="The slug of a phase. Default: all phases.")] = None,
+    phase: Annotated[
+        str | None, Query(description="The slug of the phase; required if the challenge has several.")
+    ] = None,
 ) -> Response:
-    """Returns all files of predictions in one archive, for organizers of any role.
+    """Returns one phase as an archive, for organizers of any role: it holds the gold, so it is recorded.
 
-    `submissions.jsonl` has a line for each submission: team, method, time, status, marks, SHA-256, and the name of the
-    file in the archive, null if the service no longer has it. `manifest.json` describes challenge and phases; its
-    `version` rises when the layout changes, not when files or fields are added. Tests by organizers are left out.
+    Gold versions with their nonces, recipes, teams, submissions with all marks, prediction files as they were sent,
+    scores and intervals of every version, switches of the board, receipts, and for each scored submission the predicted
+    and actual classes of every instance. `docs/archives.md` describes each member; the `version` of `manifest.json`
+    rises when a reader must know of a change. `assay score --archive` computes the scores again.
     """
-    with state.db.write() as session:
-        plan = plan_export(session, caller, slug, phase)
-    reply = StreamedReply(_archive(state, plan), MEDIA_TYPE, "identity")
-    name = f"{plan.challenge}{'' if phase is None else f'-{phase}'}.zip"
-    reply.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+    origin = state.settings.public_url
+    export = begin_export(state.db, state.files, caller, slug, phase, origin=origin)
+    reply = StreamedReply(_archive(state, export), MEDIA_TYPE, "identity")
+    reply.headers["Content-Disposition"] = f'attachment; filename="{export.filename}"'
     return reply
 
 
-def _archive(state: AppState, plan: ExportPlan) -> Iterator[bytes]:
-    """The pieces of the archive. The list comes after the files, because it says which of them are there."""
-    archive, missing = ZipStream(), set[str]()
-    now = datetime.fromisoformat(plan.manifest["exported_at"])
-    for each in exported_submissions(state.db, plan):
-        if each.file_key is None:
-            missing.add(each.line["id"])
-            continue
-        try:
-            with state.files.local_path(each.file_key) as path:
-                sent_at = datetime.fromisoformat(each.line["submitted_at"])
-                yield from archive.add_path(each.name, path, sent_at, compress=not each.compressed)
-        except FileNotFoundError:
-            missing.add(each.line["id"])
-    yield from archive.add(LIST_NAME, _lines(state, plan, missing), now, compress=True)
-    manifest = json.dumps(plan.manifest, ensure_ascii=False, indent=2).encode() + b"\n"
-    yield from archive.add(MANIFEST_NAME, [manifest], now, compress=True)
+def _archive(state: AppState, export: PhaseExport) -> Iterator[bytes]:
+    """The pieces of the archive; the manifest comes last, because it has the hashes of all other members."""
+    archive = ZipStream()
+    with tempfile.TemporaryDirectory(prefix="assay-export-") as folder:
+        instances = instances_writer(export, state.readers.processes, Path(folder))
+        for member in archive_members(export, instances):
+            yield from _add(archive, member)
+    left_out = [] if instances is None else sorted(instances.left_out)
+    manifest = export.head | {"without_instances": left_out, "members": archive.members}
+    content = json.dumps(manifest, ensure_ascii=False, indent=1).encode() + b"\n"
+    yield from archive.add(MANIFEST, [content], export.begun_at, compress=True)
     yield archive.end()
 
 
-def _lines(state: AppState, plan: ExportPlan, missing: set[str]) -> Iterator[bytes]:
-    for each in exported_submissions(state.db, plan):
-        line = each.line | {"file": None if each.line["id"] in missing else each.name}
-        yield json.dumps(line, ensure_ascii=False).encode() + b"\n"
+def _add(archive: ZipStream, member: ArchiveMember) -> Iterator[bytes]:
+    if member.file is None:
+        yield from archive.add(member.name, member.content, member.modified, compress=member.compress)
+        return
+    try:
+        with member.file() as path:
+            yield from archive.add_path(member.name, path, member.modified, compress=member.compress)
+    except FileNotFoundError:
+        member.on_missing()

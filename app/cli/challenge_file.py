@@ -11,7 +11,7 @@ import typer
 
 from app.cli import completion
 from app.cli.connection import connect_client
-from app.cli.options import AsJson, AuditReason, PhaseOrAll, Slug, Token, Url
+from app.cli.options import AsJson, AuditReason, PhaseIfSeveral, Slug, Token, Url
 from app.cli.terminal import announcement_tables
 from app.cli.terminal.output import CommandError, command_output
 
@@ -121,7 +121,7 @@ def delete_file(
 def export(
     *,
     slug: Slug,
-    phase: PhaseOrAll = None,
+    phase: PhaseIfSeveral = None,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FILE", dir_okay=False, help="The ZIP archive to write.")
     ],
@@ -129,7 +129,7 @@ def export(
     token: Token = None,
     as_json: AsJson = False,
 ) -> None:
-    """Save all files of predictions and a list of the submissions as a ZIP archive, as an organizer."""
+    """Save a phase as an archive from which anybody can check its scores; it holds the gold. As an organizer."""
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
         with out.upload_bar(f"Exporting {slug}") as progress:
             _save(output, lambda stream: client.export(slug, stream, phase, progress))

@@ -85,9 +85,9 @@ Phase = Annotated[
 NamedPhase = Annotated[
     str, typer.Option("--phase", metavar="PHASE", help="The phase.", autocompletion=completion.phases)
 ]
-PhaseOrAll = Annotated[
+PhaseIfSeveral = Annotated[
     str | None,
-    typer.Option("--phase", metavar="PHASE", help="Phase (default: all).", autocompletion=completion.phases),
+    typer.Option("--phase", metavar="PHASE", help="Phase (default: the only one).", autocompletion=completion.phases),
 ]
 TeamName = Annotated[
     str, typer.Argument(metavar="TEAM", help="Name or id of the team.", autocompletion=completion.teams)

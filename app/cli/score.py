@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from app.cli.archived_scores import score_archive
 from app.cli.input import value_parsing
 from app.cli.input.gold_and_predictions import (
     GoldAndPredictions,
@@ -45,7 +46,26 @@ if TYPE_CHECKING:
 
 _PerClass = Annotated[bool, typer.Option("--per-class", help="Show counts and measures per class.")]
 _Confusion = Annotated[bool, typer.Option("--confusion", help="Show the confusion matrix.")]
-_All = Annotated[bool, typer.Option("--all", help="Show all metrics by family, not only the common ones.")]
+_All = Annotated[
+    bool,
+    typer.Option(
+        "--all", help="Show all metrics by family, not only the common ones; with --archive, all submissions (default)."
+    ),
+]
+_Archive = Annotated[
+    Path | None,
+    typer.Option(
+        "--archive",
+        metavar="FILE",
+        exists=True,
+        dir_okay=False,
+        help="Compute the scores of an archive of a phase again, and compare them with those in it.",
+    ),
+]
+_Submission = Annotated[
+    list[str] | None,
+    typer.Option("--submission", metavar="ID", help="With --archive: only this submission; may be repeated."),
+]
 _Intervals = Annotated[
     bool,
     typer.Option("--ci", help="Show a 95 % interval of each score: what it might be on all instances like these."),
@@ -85,13 +105,19 @@ def score(
     report: _Report = None,
     ci: _Intervals = False,
     draw_seed: DrawSeed = "0",
+    archive: _Archive = None,
+    submission: _Submission = None,
     as_json: AsJson = False,
 ) -> None:
     """Score predictions against a gold file on this machine, with the same scorer as the service."""
+    if archive is not None or submission:
+        others = (gold, predictions, pairs, metric, option, preset, report, ci)
+        score_archive(archive, submission or (), others=others, as_json=as_json)
+        return
     options = value_parsing.parse_option_pairs(option or ()) | ({"preset": preset} if preset else {})
     of_pairs = PairsOptions(pairs, separator, label_separator)
     with command_output(as_json=as_json) as out, of_pairs.files(gold, predictions, layout or gold_layout) as given:
-        table_options = _checked_options(ScoreTableOptions(bool(metric), show_all, per_class, confusion), report)
+        tables = _checked_options(ScoreTableOptions(bool(metric), show_all, per_class, confusion), report)
         files = read_gold_and_predictions(
             given.gold,
             given.predictions,
@@ -105,10 +131,7 @@ def score(
             preset=options.get("preset"),
             pairs=given.pairs,
         )
-        seed = draw_seed if ci else None
-        _score_and_show(
-            out, files, metric or (), options, table_options=table_options, report_path=report, draw_seed=seed
-        )
+        _score_files(out, files, metric or (), options, tables=tables, report_to=report, seed=draw_seed if ci else None)
 
 
 def _checked_options(table_options: ScoreTableOptions, report: Path | None) -> ScoreTableOptions:
@@ -120,29 +143,29 @@ def _checked_options(table_options: ScoreTableOptions, report: Path | None) -> S
     return table_options
 
 
-def _score_and_show(
+def _score_files(
     out: CommandOutput,
     files: GoldAndPredictions,
     metrics: Sequence[str],
     options: Mapping[str, str],
     *,
-    table_options: ScoreTableOptions,
-    report_path: Path | None,
-    draw_seed: str | None,
+    tables: ScoreTableOptions,
+    report_to: Path | None,
+    seed: str | None,
 ) -> None:
-    needs_scores = report_path is not None or wants_scores(metrics)
+    needs_scores = report_to is not None or wants_scores(metrics)
     outcome = files.score(metric_chooser(metrics, options), options, wants_scores=needs_scores)
     if outcome.case is None:
         report_problems_and_exit(out, files, outcome)
     notes = _collect_notes(outcome, files.notes, outcome.calls).all()
-    report = _build_report(outcome, options, confusion=table_options.confusion) | {"notes": notes}
-    if report_path is not None:
-        _write_report(outcome, options, notes, report_path)
-    groups = table_options.groups(report["task"], outcome.calls)
-    if draw_seed is not None:
+    report = _build_report(outcome, options, confusion=tables.confusion) | {"notes": notes}
+    if report_to is not None:
+        _write_report(outcome, options, notes, report_to)
+    groups = tables.groups(report["task"], outcome.calls)
+    if seed is not None:
         shown = outcome.calls if out.as_json else [call for _, calls in groups for call in calls]
-        report |= _build_intervals(outcome, shown, draw_seed)
-    out.result(report, lambda console: show_scores(console, report, groups, table_options))
+        report |= _build_intervals(outcome, shown, seed)
+    out.result(report, lambda console: show_scores(console, report, groups, tables))
     if not out.as_json:
         shown = [call for _, calls in groups for call in calls]
         out.notes(_collect_notes(outcome, files.notes, shown).condensed())

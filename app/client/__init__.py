@@ -7,8 +7,8 @@ from app.client.board_calls import BoardCalls
 from app.client.challenge_calls import ChallengeCalls
 from app.client.disqualification_calls import DisqualificationCalls
 from app.client.gold_calls import GoldCalls
-from app.client.log_calls import LogCalls
 from app.client.item_calls import ItemCalls
+from app.client.log_calls import LogCalls
 from app.client.submission_calls import FINAL, SubmissionCalls
 from app.client.team_calls import TeamCalls
 from app.client.version_calls import VersionCalls

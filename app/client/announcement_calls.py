@@ -69,5 +69,5 @@ class AnnouncementCalls(Transport):
         self._call("DELETE", api_path("challenges", slug, "files", name), params={"reason": reason})
 
     def export(self, slug: str, out: IO[bytes], phase: str | None = None, progress: Progress | None = None) -> None:
-        """Write a ZIP archive of all files of predictions of a phase, or of all phases, to `out`, as an organizer."""
+        """Write the archive of a phase to `out`, as an organizer; `phase` is required if there are several."""
         self._download(api_path("challenges", slug, "export"), out, params={"phase": phase}, progress=progress)

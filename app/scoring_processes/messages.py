@@ -89,6 +89,18 @@ class WriteReport:
 
 
 @dataclass(frozen=True, slots=True)
+class WriteInstances:
+    """Write the predicted and actual classes of each instance to `target` as JSON; the reply is FileWritten."""
+
+    gold: GoldSource
+    predictions: SourceFile
+    recipe: JsonObject
+    head: JsonObject
+    """The first members of the JSON document."""
+    target: Path
+
+
+@dataclass(frozen=True, slots=True)
 class ReadExcerpts:
     """Read what stands in a file at the locations of these problems; the reply is Excerpts. It needs no gold."""
 
@@ -183,6 +195,7 @@ GoldRequest = (
     | ScorePredictions
     | WriteTemplate
     | WriteReport
+    | WriteInstances
     | ComputeIntervals
     | CompareBoard
     | AnalyzeItems

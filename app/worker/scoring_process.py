@@ -33,6 +33,7 @@ from app.scoring.declaration.metric import Result
 from app.scoring.declaration.recipe import ScoringRecipe
 from app.scoring.evaluation_input import EvaluationInput
 from app.scoring.reports.detailed_report import PROBABILITY_PART, build_detailed_report, write_csv
+from app.scoring.reports.instance_table import write_instances
 from app.scoring_processes import messages
 from app.worker import gold_checks, items, uncertainty
 from app.worker.cpu_limit import CpuTimer
@@ -119,7 +120,7 @@ def handle_template(golds: GoldCache, request: messages.WriteTemplate, _cpu: Sta
 def handle_report(golds: GoldCache, request: messages.WriteReport, _cpu: StageCpuTimer) -> messages.Reply:
     """Write the detailed report of a submission."""
     gold, recipe = _load_gold_and_recipe(golds, request)
-    case = _stored_case(golds, gold, recipe, request)
+    case = _stored_case(golds, gold, recipe, request, split=request.split)
     settings: dict[str, Any] = {"size": request.include_size, "points": request.points}
     report = build_detailed_report(case, recipe.options, request.parts, request.digits, **settings)
     if request.as_csv and "left_out" in report:
@@ -131,6 +132,15 @@ def handle_report(golds: GoldCache, request: messages.WriteReport, _cpu: StageCp
             write_csv(report, request.parts[0], target)
         else:  # dumps() and write(), because dump() is much slower
             target.write(json.dumps(dict(request.head) | report, ensure_ascii=False, allow_nan=False))
+    return messages.FileWritten()
+
+
+def handle_instances(golds: GoldCache, request: messages.WriteInstances, _cpu: StageCpuTimer) -> messages.Reply:
+    """Write the predicted and actual classes of each instance."""
+    gold, recipe = _load_gold_and_recipe(golds, request)
+    case = _stored_case(golds, gold, recipe, request, split="all")
+    with request.target.open("w", encoding="utf-8") as target:
+        write_instances(target, request.head, case, gold.ids, gold.splits)
     return messages.FileWritten()
 
 
@@ -184,6 +194,7 @@ _RecipeRequest = (
     messages.ValidatePredictions
     | messages.ScorePredictions
     | messages.WriteReport
+    | messages.WriteInstances
     | messages.ComputeIntervals
     | messages.CompareBoard
     | messages.AnalyzeItems
@@ -196,7 +207,14 @@ def _load_gold_and_recipe(golds: GoldCache, request: _RecipeRequest) -> tuple[Go
     return gold, golds.recipe(request.gold.name, request.recipe, gold)
 
 
-def _stored_case(golds: GoldCache, gold: Gold, recipe: ScoringRecipe, request: messages.WriteReport) -> EvaluationInput:
+def _stored_case(
+    golds: GoldCache,
+    gold: Gold,
+    recipe: ScoringRecipe,
+    request: messages.WriteReport | messages.WriteInstances,
+    *,
+    split: str,
+) -> EvaluationInput:
     """The evaluation input of stored predictions.
 
     A recipe of hard-label metrics never checked the scores of the file. They are used if they are valid; otherwise the
@@ -206,7 +224,7 @@ def _stored_case(golds: GoldCache, gold: Gold, recipe: ScoringRecipe, request: m
     settings: dict[str, Any] = {"decision": recipe.decision, "options": recipe.options, "limits": golds.limits}
     for rules in (replace(accepted, scores="used"), accepted):
         with suppress(ValueError):
-            return predicted_case(gold, request.predictions, rules, split=request.split, **settings)
+            return predicted_case(gold, request.predictions, rules, split=split, **settings)
     msg = "stored predictions can no longer be read"
     raise RuntimeError(msg)
 
@@ -217,6 +235,7 @@ REQUEST_HANDLERS: dict[type[messages.Request], Callable[[GoldCache, Any, StageCp
     messages.ScorePredictions: handle_score,
     messages.WriteTemplate: handle_template,
     messages.WriteReport: handle_report,
+    messages.WriteInstances: handle_instances,
     messages.ComputeIntervals: handle_intervals,
     messages.CompareBoard: handle_board,
     messages.AnalyzeItems: handle_items,

@@ -126,7 +126,7 @@ NO_PAGES = {
     "/challenges/{slug}/leaderboard/order/data": "the comparison in the form of the API",
     "/challenges/{slug}/phases/{phase}/frozen-boards/{key}/data": "a frozen board in a form of the API",
     "/challenges/{slug}/leaderboard/data": "the board in a form of the API",
-    "/challenges/{slug}/organize/copy/export": "the archive with all files of predictions",
+    "/challenges/{slug}/organize/copy/export": "the archive of a phase",
     "/challenges/{slug}/organize/phases/{phase}/gold/{version}/data": "the gold file",
     "/submissions/{submission_id}/changes": "the stream of the submission's page",
     "/submissions/{submission_id}/file": "the submitted file",

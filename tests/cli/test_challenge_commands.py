@@ -207,7 +207,7 @@ def test_an_export_is_a_complete_archive_or_no_file(people: People, admin: Run, 
     archive = tmp_path / "out.zip"
     assert "Wrote" in done(admin("export", slug, "--phase", "main", "-o", archive))
     with zipfile.ZipFile(archive) as opened:
-        assert json.loads(opened.read(f"predictions/main/{sent['id']}.json")) == CORRECT_PREDICTIONS
+        assert json.loads(opened.read(f"predictions/{sent['id']}.json")) == CORRECT_PREDICTIONS
     refused = run_assay("export", slug, "-o", tmp_path / "no.zip", "--url", people.live.url)
     assert (refused.status, (tmp_path / "no.zip").exists()) == (1, False)
 

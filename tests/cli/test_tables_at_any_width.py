@@ -16,6 +16,7 @@ import app.cli.terminal
 from app.cli.terminal import (
     account_tables,
     announcement_tables,
+    archive_tables,
     audit_table,
     item_tables,
     object_tables,
@@ -100,8 +101,11 @@ _VALUES = {"f1_macro": {"before": 0.123456, "after": None}}
 MOVES: dict[str, Any] = SYSTEMS | {"changes": {"relabelled": 1, "voided": 0, "unchanged": 0}, "moved": 1}
 MOVES |= {"instances": {"before": 4, "after": 4}, "ranked_by": ["f1_macro"]}
 MOVES["rows"] = [{"system": 0, "rank": {"before": 2, "after": 1}, "values": _VALUES}]
+ARCHIVED: dict[str, Any] = {"submission": IDS[0], "team": LONG, "method": LONG, "split": "private"}
+ARCHIVED |= {"gold_version": 1, "recipe_version": 2, "scorer_version": 2, "outcome": "other_scorer", "differences": {}}
 
 TABLES: Mapping[str, Callable[[Console], None]] = {
+    "show_archived_scores": lambda console: archive_tables.show_archived_scores(console, [ARCHIVED]),
     "show_users": lambda console: account_tables.show_users(console, [USER]),
     "show_tokens": lambda console: account_tables.show_tokens(console, [TOKEN]),
     "show_invitations": lambda console: account_tables.show_invitations(console, [INVITATION]),

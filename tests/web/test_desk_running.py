@@ -248,7 +248,7 @@ def test_a_challenge_is_copied_archived_exported_and_deleted(
     assert app.admin().get("/challenges/digits-2").json()["status"] == "draft"
     assert owner.send(path, path, slug="Not A Slug").status_code == 422
     archive = zipfile.ZipFile(io.BytesIO(viewer.get(f"{path}/export").content))
-    assert f"predictions/main/{sent['finished']}.json" in archive.namelist()
+    assert f"predictions/{sent['finished']}.json" in archive.namelist()
     copy = "/challenges/digits-2/organize/copy"
     assert owner.send(copy, f"{copy}/archive", reason="Over.").status_code == 303
     assert app.admin().get("/challenges/digits-2").json()["archived_at"] is not None

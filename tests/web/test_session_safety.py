@@ -139,7 +139,10 @@ def test_no_file_that_a_session_gets_is_kept_by_a_cache(app: ServedApp, new_read
     sent = bob.api.submit("digits", {"t1": "zebra"}).json()["id"]
     admin = new_person(app, new_reader, "admin", admin=True)
     desk = "/challenges/digits/organize"
-    own, organized = [f"/submissions/{sent}/file"], [f"{desk}/phases/main/gold/1/data", f"{desk}/copy/export"]
+    own, organized = (
+        [f"/submissions/{sent}/file"],
+        [f"{desk}/phases/main/gold/1/data", f"{desk}/copy/export?phase=main"],
+    )
     for who, path in [(bob, own[0]), *((admin, path) for path in [*own, *organized])]:
         answer = who.browser.get(path)
         assert (answer.status_code, answer.headers["cache-control"]) == (200, "no-store"), path

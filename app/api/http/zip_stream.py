@@ -1,5 +1,6 @@
 """A ZIP archive that is sent while it is made."""
 
+import hashlib
 import zipfile
 from collections.abc import Iterable, Iterator
 from datetime import datetime
@@ -34,11 +35,15 @@ class _Sink:
 
 
 class ZipStream:
-    """An archive under construction. Each method yields the bytes to send next; only its directory stays in memory."""
+    """An archive under construction. Each method yields the bytes to send next; only its directory stays in memory.
+
+    `members` has the name, size and SHA-256 of each file that was added.
+    """
 
     def __init__(self) -> None:
         self._sink = _Sink()
         self._archive = zipfile.ZipFile(self._sink, "w")
+        self.members: list[dict[str, str | int]] = []
 
     def add_path(self, name: str, path: Path, modified: datetime, *, compress: bool) -> Iterator[bytes]:
         """Add a file."""
@@ -50,11 +55,15 @@ class ZipStream:
         info = zipfile.ZipInfo(name, max(modified, modified.replace(year=1980)).timetuple()[:6])
         info.compress_type = zipfile.ZIP_DEFLATED if compress else zipfile.ZIP_STORED
         info._compresslevel = FAST  # type: ignore[attr-defined]  # noqa: SLF001 - `open` takes the level from nowhere else
+        digest, size = hashlib.sha256(), 0
         with self._archive.open(info, "w", force_zip64=True) as out:
             for piece in content:
                 out.write(piece)
+                digest.update(piece)
+                size += len(piece)
                 if sent := self._sink.take():
                     yield sent
+        self.members.append({"name": name, "size": size, "sha256": digest.hexdigest()})
         yield self._sink.take()
 
     def end(self) -> bytes:

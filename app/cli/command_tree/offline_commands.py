@@ -9,6 +9,18 @@ COMMANDS: tuple[CommandDeclaration | GroupDeclaration, ...] = (
         "Score predictions against a gold file on this machine, with the same scorer as the service.",
         "assay score --gold gold.jsonl --predictions mine.json --metric f1_macro",
     ),
+    GroupDeclaration(
+        "archive",
+        "Check archives of phases without a service.",
+        (
+            CommandDeclaration(
+                "verify",
+                "archive.verify",
+                "Check an archive: the hash of every member, each file against its submission, each receipt against its file.",
+                "assay archive verify digits-main.zip",
+            ),
+        ),
+    ),
     CommandDeclaration(
         "compare",
         "compare.compare",

@@ -42,7 +42,7 @@ COMMANDS: tuple[CommandDeclaration | GroupDeclaration, ...] = (
     CommandDeclaration(
         "export",
         "challenge_file.export",
-        "Save all files of predictions and a list of the submissions as a ZIP archive, as an organizer.",
+        "Save a phase as an archive from which anybody can check its scores; it holds the gold. As an organizer.",
         "assay export digits --phase main -o digits.zip",
     ),
     GroupDeclaration(

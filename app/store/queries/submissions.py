@@ -1,6 +1,6 @@
 """Queries for submissions and their scores."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -220,16 +220,3 @@ def lock_task(session: WriteSession, submission_id: str, provenance: ScoreProven
     query = select(ScoreTask).where(ScoreTask.submission_id == submission_id, provenance.task_condition())
     locked = query.order_by(ScoreTask.id.desc()).limit(1).with_for_update()
     return session.scalar(locked.execution_options(populate_existing=True))
-
-
-def last_id(session: ReadSession, phase_ids: Iterable[str]) -> str:
-    """The id of the newest submission to these phases; empty if there is none."""
-    return session.scalar(select(func.max(Submission.id)).where(Submission.phase_id.in_(list(phase_ids)))) or ""
-
-
-def page_for_export(session: ReadSession, phase_id: str, *, after: str, last: str, limit: int) -> list[Submission]:
-    """Submissions of a phase except for tests, in the order of their ids, from behind `after` up to `last`."""
-    query = select(Submission).where(
-        Submission.phase_id == phase_id, Submission.id > after, Submission.id <= last, Submission.test.is_(False)
-    )
-    return list(session.scalars(query.order_by(Submission.id).limit(limit)))

@@ -81,7 +81,7 @@ def post_unarchived(slug: str, page: PageDep, form: FormDep) -> Response:
 
 @router.get(COPY + "/export")
 def get_archive(slug: str, page: PageDep, phase: Annotated[str | None, Query(max_length=64)] = None) -> Response:
-    """The archive with all files of predictions."""
+    """The archive of a phase."""
     return get_export(slug, page.account, page.state, phase=phase or None)
 
 

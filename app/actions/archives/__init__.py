@@ -1,0 +1,1 @@
+"""Archives of phases: what an export holds."""

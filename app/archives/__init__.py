@@ -1,0 +1,1 @@
+"""Archives of phases: their layout, how they are read without trusting them, and how their scores are computed again."""

@@ -1,0 +1,205 @@
+"""Computes the scores of an archive again from its gold, predictions and recipes, and compares them with those in it."""
+
+import json
+import tempfile
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from app.archives.layout import GOLD, RECIPES, SCORES, SUBMISSIONS
+from app.archives.open_archive import Archive, InvalidArchive
+from app.errors import AssayError
+from app.formats import FORMATS, FileKind
+from app.formats.content.format_detection import ENCODINGS, LAYOUTS
+from app.formats.reading_rules import DEFAULT_LIMITS, Limits
+from app.pipeline import Gold, SourceFile, load_gold, score_predictions
+from app.scoring import SCORER_VERSION
+from app.scoring.declaration.metric import Result
+from app.scoring.declaration.recipe import ScoringRecipe, parse_recipe
+from app.scoring.declaration.task import TASK_KINDS
+
+SAME, DIFFERENT, OTHER_SCORER, NO_FILE, REFUSED = "same", "different", "other_scorer", "no_file", "refused"
+"""Equal to the last digit; not equal; made by another scorer version and not equal; no file; the file has problems."""
+FAILED = frozenset({DIFFERENT, REFUSED})
+Values = Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedScore:
+    """One score of an archive beside the value that was computed again; `differences` is by canonical metric string."""
+
+    submission: str
+    team: str
+    method: str
+    gold_version: int
+    recipe_version: int
+    scorer_version: int
+    split: str
+    outcome: str
+    values: Mapping[str, float | None] = field(default_factory=dict)
+    differences: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The score as JSON."""
+        return asdict(self)
+
+
+class _Rescorer:
+    """Scores files of an archive, one gold at a time."""
+
+    def __init__(self, archive: Archive, folder: Path, limits: Limits) -> None:
+        self._archive, self._folder, self._limits = archive, folder, limits
+        self._recipes = {_integer(row, "version"): row.get("body") for row in archive.rows(RECIPES)}
+        self._gold: Gold | None = None
+        self.version = 0
+
+    def load(self, row: Mapping[str, Any]) -> None:
+        """Read the gold of a version; raises InvalidArchive."""
+        self.version = _integer(row, "version")
+        if row.get("file") is None:
+            self._gold = None
+            return
+        if row.get("task") not in TASK_KINDS:
+            raise InvalidArchive(f"Gold version {self.version} of the archive has an unknown task.")
+        path, source = self._folder / "gold", SourceFile(self._folder / "gold", _kind(row))
+        self._archive.write_to(str(row["file"]), path)
+        try:
+            settings = {"task": row["task"], "positive_label": row["positive_label"], "classes": row["classes"]}
+            self._gold, problems = load_gold(source, **settings, metadata=row["metadata"], limits=self._limits)
+        except (AssayError, KeyError, TypeError, ValueError) as error:
+            raise InvalidArchive(f"Gold version {row.get('version')} of the archive cannot be read.") from error
+        if self._gold is None:
+            totals = problems.to_dict()["total"]
+            raise InvalidArchive(f"The file of gold version {row.get('version')} has problems: {totals}.")
+
+    def score(self, row: Mapping[str, Any], recipe_version: int) -> dict[str, dict[str, Result]] | None:
+        """The scores of a submission by split, None if its file has problems."""
+        assert self._gold is not None
+        recipe = self._recipe(recipe_version)
+        path = self._folder / "predictions"
+        self._archive.write_to(str(row["file"]), path)
+        outcome = score_predictions(
+            self._gold,
+            SourceFile(path, _kind(row)),
+            recipe.metrics,
+            primary=recipe.primary,
+            decision=recipe.decision,
+            options=recipe.options,
+            limits=self._limits,
+        )
+        return outcome.scores or None
+
+    @property
+    def has_gold(self) -> bool:
+        """Whether the archive holds the file of the loaded gold version."""
+        return self._gold is not None
+
+    def _recipe(self, version: int) -> ScoringRecipe:
+        assert self._gold is not None
+        spec, body = self._gold.spec, self._recipes.get(version)
+        if not isinstance(body, dict):
+            raise InvalidArchive(f"The archive has no recipe version {version}.")
+        try:
+            return parse_recipe(body, spec.task, positive_label=spec.positive_label, classes=spec.classes, stored=True)
+        except (AssayError, KeyError, TypeError, ValueError) as error:
+            raise InvalidArchive(f"Recipe version {version} of the archive cannot be read.") from error
+
+
+def rescore_archive(
+    archive: Archive, wanted: Collection[str] | None = None, *, limits: Limits = DEFAULT_LIMITS
+) -> Iterator[ComparedScore]:
+    """Every score of the archive, or of these submissions, compared with what this program computes.
+
+    Each gold version is read once, and of the predictions one file at a time is on disk. Raises InvalidArchive.
+    """
+    stored = _stored_scores(archive, wanted)
+    with tempfile.TemporaryDirectory(prefix="assay-archive-") as folder:
+        rescorer = _Rescorer(archive, Path(folder), limits)
+        for gold in archive.rows(GOLD):
+            version = _integer(gold, "version")
+            if version in stored:
+                rescorer.load(gold)
+                yield from _rescore_version(archive, rescorer, stored.pop(version))
+    if stored:
+        raise InvalidArchive(f"The archive has no gold version {min(stored)}, but scores of it.")
+
+
+_ByRun = dict[tuple[int, int], dict[str, Values]]
+"""Metrics by recipe version, scorer version, and split."""
+
+
+def _stored_scores(archive: Archive, wanted: Collection[str] | None) -> dict[int, dict[str, _ByRun]]:
+    """The scores in the archive by gold version and submission."""
+    stored: dict[int, dict[str, _ByRun]] = defaultdict(lambda: defaultdict(lambda: defaultdict(dict)))
+    for row in archive.rows(SCORES):
+        submission, split, metrics = row.get("submission"), row.get("split"), row.get("metrics")
+        if not isinstance(submission, str) or not isinstance(split, str) or not isinstance(metrics, dict):
+            raise InvalidArchive(f"A line of '{SCORES}' is not a score.")
+        if wanted is None or submission in wanted:
+            run = _integer(row, "recipe_version"), _integer(row, "scorer_version")
+            stored[_integer(row, "gold_version")][submission][run][split] = metrics
+    return stored
+
+
+def _rescore_version(archive: Archive, rescorer: _Rescorer, stored: dict[str, _ByRun]) -> Iterator[ComparedScore]:
+    for row in archive.rows(SUBMISSIONS):
+        for (recipe, scorer), by_split in stored.pop(str(row.get("id")), {}).items():
+            yield from _compare(row, rescorer, recipe, scorer, by_split)
+    if stored:
+        raise InvalidArchive(f"The archive has scores of '{min(stored)[:64]}', which is no submission of it.")
+
+
+def _compare(
+    row: Mapping[str, Any], rescorer: _Rescorer, recipe: int, scorer: int, stored: Mapping[str, Values]
+) -> Iterator[ComparedScore]:
+    can_score = row.get("file") is not None and rescorer.has_gold
+    computed = rescorer.score(row, recipe) if can_score else None
+    for split, metrics in stored.items():
+        outcome = REFUSED if can_score else NO_FILE
+        values: dict[str, float | None] = {}
+        differences: dict[str, Any] = {}
+        if computed is not None:
+            results = computed.get(split, {})
+            values = {name: result.value for name, result in results.items()}
+            differences = find_differences(metrics, values)
+            outcome = SAME if not differences else DIFFERENT if scorer == SCORER_VERSION else OTHER_SCORER
+        yield ComparedScore(
+            submission=str(row["id"]),
+            team=str(row.get("team_name")),
+            method=str(row.get("method")),
+            gold_version=rescorer.version,
+            recipe_version=recipe,
+            scorer_version=scorer,
+            split=split,
+            outcome=outcome,
+            values=values,
+            differences=differences,
+        )
+
+
+def find_differences(stored: Values, computed: Mapping[str, float | None]) -> dict[str, Any]:
+    """The metrics whose stored and computed values are not the same binary64 number, with both."""
+    differences = {}
+    for name in sorted({*stored, *computed}):
+        cell = stored.get(name)
+        before, after = (cell.get("value") if isinstance(cell, dict) else None), computed.get(name)
+        if name not in stored or name not in computed or json.dumps(before) != json.dumps(after):
+            differences[name] = {"archived": before, "computed": after}
+    return differences
+
+
+def _kind(row: Mapping[str, Any]) -> FileKind:
+    """How a file of the archive is read; raises InvalidArchive."""
+    form, encoding, layout = (str(row.get(name)) for name in ("format", "encoding", "layout"))
+    if form not in FORMATS or encoding not in {"", *ENCODINGS} or layout not in {"", *LAYOUTS}:
+        raise InvalidArchive(f"The archive holds a file of an unknown format: {form[:40]!r}.")
+    return FileKind(form, encoding, layout)
+
+
+def _integer(row: Mapping[str, Any], name: str) -> int:
+    value = row.get(name)
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise InvalidArchive(f"'{name}' must be a whole number, not {str(value)[:40]!r}.")
+    return value
