@@ -9,6 +9,7 @@ from app.client.disqualification_calls import DisqualificationCalls
 from app.client.gold_calls import GoldCalls
 from app.client.submission_calls import FINAL, SubmissionCalls
 from app.client.team_calls import TeamCalls
+from app.client.version_calls import VersionCalls
 from app.transport import ApiError, ClientError, Json, Progress, UnreachableError
 
 
@@ -17,6 +18,7 @@ class Client(
     ChallengeCalls,
     AnnouncementCalls,
     GoldCalls,
+    VersionCalls,
     TeamCalls,
     SubmissionCalls,
     DisqualificationCalls,

@@ -6,7 +6,7 @@ changes nothing.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -16,6 +16,7 @@ from sqlalchemy import event
 
 from app import scoring_processes
 from app.actions.scoring_tasks.claim_tasks import ClaimedTask, LoadedTask
+from app.actions.scoring_tasks.further_versions import FurtherVersion, add_missing_active_task
 from app.actions.scoring_tasks.scoring_request import send_scoring_request
 from app.errors import Unavailable
 from app.files import FileStore
@@ -71,6 +72,8 @@ class TaskOutcome:
     result: FileResult | None = None
     crash: scoring_processes.ScoringProcessError | None = None
     lost: str = INTERRUPTED
+    further: tuple[tuple[FurtherVersion, FileResult], ...] = ()
+    """The results by further versions, as far as there are any."""
 
 
 def compute_task_outcome(context: WorkerContext, job: LoadedTask) -> TaskOutcome:
@@ -79,7 +82,8 @@ def compute_task_outcome(context: WorkerContext, job: LoadedTask) -> TaskOutcome
     A shutdown or a process that cannot start is an interruption, not a crash: neither is the fault of the file.
     """
     try:
-        return TaskOutcome(_send_score_request(context, job))
+        result = _send_score_request(context, job)
+        return TaskOutcome(result, further=_score_by_further_versions(context, job) if result.valid else ())
     except (scoring_processes.ScoringProcessesClosed, scoring_processes.ScoringProcessNotStarted):
         return TaskOutcome()
     except scoring_processes.ScoringProcessError as crash:
@@ -87,6 +91,25 @@ def compute_task_outcome(context: WorkerContext, job: LoadedTask) -> TaskOutcome
     except (FileNotFoundError, Unavailable) as error:
         log.warning("file_away", file=str(error))
         return TaskOutcome(lost=FILE_LOST)
+
+
+def _score_by_further_versions(
+    context: WorkerContext, job: LoadedTask
+) -> tuple[tuple[FurtherVersion, FileResult], ...]:
+    """The results by further versions; one that fails is left out, which costs the submission nothing.
+
+    A rescoring task is added for what is left out.
+    """
+    found: list[tuple[FurtherVersion, FileResult]] = []
+    for version in job.further:
+        try:
+            result = _send_score_request(context, replace(job, gold=version.gold, recipe=version.recipe, accepted=True))
+        except (scoring_processes.ScoringProcessError, FileNotFoundError, Unavailable) as error:
+            log.warning("further_scoring_failed", submission=job.submission_id, reason=type(error).__name__)
+            continue
+        if result.valid:
+            found.append((version, result))
+    return tuple(found)
 
 
 def retry_task(session: WriteSession, context: WorkerContext, claim: TaskClaim, outcome: TaskOutcome) -> str | None:
@@ -170,10 +193,13 @@ def _send_score_request(context: WorkerContext, job: LoadedTask) -> FileResult:
     return reply
 
 
+FurtherResults = Mapping[TaskClaim, Sequence[tuple[FurtherVersion, FileResult]]]
+
+
 def settle_results(
-    session: WriteSession, results: Mapping[TaskClaim, FileResult], now: datetime
+    session: WriteSession, results: Mapping[TaskClaim, FileResult], now: datetime, further: FurtherResults | None = None
 ) -> dict[TaskClaim, str]:
-    """Store scores, statuses and quota of these tasks in this transaction.
+    """Store scores, statuses and quota of these tasks in this transaction, and their scores by further versions.
 
     Returns the ids of the submissions whose status became final.
     """
@@ -183,7 +209,7 @@ def settle_results(
     settled: dict[TaskClaim, str] = {}
     marks: list[str] = []
     for key, claim, result in owned:
-        is_final, changed = _settle_result(session, claim, key, result, now)
+        is_final, changed = _settle_result(session, claim, key, result, (further or {}).get(claim, ()), now=now)
         marks += changed
         if is_final:
             settled[claim] = key["submission_id"]
@@ -193,7 +219,13 @@ def settle_results(
 
 
 def _settle_result(
-    session: WriteSession, claim: TaskClaim, key: dict[str, Any], result: FileResult, now: datetime
+    session: WriteSession,
+    claim: TaskClaim,
+    key: dict[str, Any],
+    result: FileResult,
+    further: Sequence[tuple[FurtherVersion, FileResult]],
+    *,
+    now: datetime,
 ) -> tuple[bool, list[str]]:
     """Whether the status of the submission became final, and the tags of the boards that changed."""
     status, submission_id = ("finished" if result.valid else "rejected"), key["submission_id"]
@@ -202,12 +234,26 @@ def _settle_result(
     settled = submissions.set_final_status(session, submission_id, status, now, result.to_dict())
     if settled is not None:
         quota.settle(session, submission_id, status)
+        if result.valid:
+            keys = [key, *_add_further_scores(session, submission_id, further)]
+            add_missing_active_task(session, submission_id, settled.last_switch, keys)
         tag = board_invalidation.phase_tag if result.valid else board_invalidation.waiting_tag
         return True, [board_invalidation.settled_tag(tag(settled.phase_id), settled.team_id, submission_id)]
     if not result.valid:  # the status is final already, and an earlier scorer version accepted this file
         tasks.fail(session, claim.task_id, now, refused_again_failure(result))
         return False, []
     return False, [board_invalidation.scores_tag(key["gold_id"], key["scorer_version"])]
+
+
+def _add_further_scores(
+    session: WriteSession, submission_id: str, further: Sequence[tuple[FurtherVersion, FileResult]]
+) -> list[dict[str, Any]]:
+    """Store the scores by further versions, unless another task did; returns their keys."""
+    keys = [version.score_key(submission_id) for version, _ in further]
+    for key, (_, result) in zip(keys, further, strict=True):
+        if not submissions.has_scores(session, key):
+            submissions.add_scores(session, key, result.scores, result.empty_by_split)
+    return keys
 
 
 def refused_again_failure(result: FileResult) -> dict[str, str]:
