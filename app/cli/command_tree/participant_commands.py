@@ -136,6 +136,12 @@ COMMANDS: tuple[CommandDeclaration | GroupDeclaration, ...] = (
         "Show the leaderboard of a phase, best first.",
         "assay leaderboard digits --csv",
     ),
+    CommandDeclaration(
+        "errata",
+        "preview.errata",
+        "Show what corrections changed on the boards of a challenge, why, and which ranks moved, newest first.",
+        "assay errata digits",
+    ),
     GroupDeclaration(
         "announcement",
         "Show what organizers announced; for organizers: post, edit and delete announcements.",
