@@ -174,7 +174,7 @@ def _store_gold(
         if followed is not None:
             file = replace(file, metadata=followed.version.accessories)
         nonce = token_hex(NONCE_BYTES)
-        summary = _inspect(state, file, followed, nonce)
+        summary = _inspect(state, file, followed, nonce, takes_over=True)
     with state.db.write() as session:
         read: dict[str, Any] = {
             "stored": stored,
@@ -191,13 +191,16 @@ def _store_gold(
     return shape
 
 
-def _inspect(state: AppState, file: GoldFile, followed: FollowedGold | None, nonce: str) -> GoldSummary:
+def _inspect(
+    state: AppState, file: GoldFile, followed: FollowedGold | None, nonce: str, *, takes_over: bool = False
+) -> GoldSummary:
     """What a reader process says about gold, and how it differs from the version that it is to follow, if any."""
     processes = state.gold_readers.processes
     if followed is None:
         return inspect_gold(processes, file, nonce=nonce)
     with state.files.local_path(followed.version.file_key) as path:
-        return inspect_gold(processes, file, followed.source(path), nonce=nonce, keeps_splits=followed.keeps_splits)
+        rules = {"keeps_splits": followed.keeps_splits, "takes_over": takes_over}
+        return inspect_gold(processes, file, followed.source(path), nonce=nonce, **rules)
 
 
 def _publish(state: AppState, gold: GoldReference) -> None:

@@ -31,6 +31,8 @@ class CheckGold:
     active: GoldSource | None = None
     keeps_splits: bool = False
     """Whether the instances must stay in the splits of the active version, because its private scores are released."""
+    takes_over: bool = False
+    """Whether the metadata is that of the active version: what does not fit the instances is left out."""
     nonce: str | None = None
     """The key of the commitment to the gold, in hexadecimal; None if none is wanted."""
 
@@ -243,6 +245,8 @@ class GoldSummary:
     """From the active version (app.gold_difference); None without one."""
     commitment: str | None = None
     """The commitment under the nonce of the request (app.receipts.gold_commitment)."""
+    left_out: list[str] = field(default_factory=list)
+    """The fields of the metadata that were not taken over, because they do not fit the instances."""
 
 
 @dataclass(frozen=True, slots=True)
