@@ -114,28 +114,16 @@ def get_audit_proof(entry_id: str, caller: AccountDep, state: AppStateDep) -> Re
         return Response(prove_site_entry(session, caller, entry_id), media_type=TEXT)
 
 
-@root_router.get(
-    "/log/checkpoint",
-    summary="Read the checkpoint of the transparency log",
-    response_class=Response,
-    responses=success_response("The checkpoint.", _examples("text/plain", log_examples.CHECKPOINT))
-    | error_responses(errors.NotFound),
-)
+@root_router.get("/log/checkpoint", include_in_schema=False)
 def get_log_checkpoint(state: AppStateDep) -> Response:
-    """Returns the signed size and root of the log (C2SP tlog-checkpoint). It needs no token."""
+    """The signed size and root of the log (C2SP tlog-checkpoint)."""
     with state.db.read() as session:
         return Response(read_log_checkpoint(session, None), media_type=TEXT)
 
 
-@root_router.get(
-    "/log/tile/{level}/{number:path}",
-    summary="Read a tile or a bundle of entries of the transparency log",
-    response_class=Response,
-    responses=success_response("Hashes or entries.", _examples("application/octet-stream", ""))
-    | error_responses(errors.NotFound),
-)
+@root_router.get("/log/tile/{level}/{number:path}", include_in_schema=False)
 def get_log_tile(level: str, number: str, state: AppStateDep) -> Response:
-    """Returns hashes of the tree, or with `entries` as the level its entries (C2SP tlog-tiles). It needs no token."""
+    """Hashes of the tree, or with `entries` as the level its entries (C2SP tlog-tiles)."""
     return _tile(state, None, level, number)
 
 
