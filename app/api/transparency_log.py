@@ -20,7 +20,7 @@ from app.actions.transparency.read_log import (
 from app.api.dependencies import AccountDep, AppStateDep
 from app.api.field_types import Moment, Shape, reply_example
 from app.api.http.json_body import api_router
-from app.api.http.problem_documents import error_responses, success_response
+from app.api.http.problem_documents import TOKEN_OPTIONAL, error_responses, success_response
 from app.api.openapi import log_examples
 from app.api.openapi.examples import JSON, named_examples
 from app.tlog.tiles import Tile, parse_level, parse_number_path
@@ -73,7 +73,9 @@ class LogsShape(Shape):
     logs: list[LogShape] = Field(description="The one that grows first, then those that ended, the newest first.")
 
 
-@router.get("/log", summary="Read what verifies the transparency log")
+@router.get(
+    "/log", summary="Read what verifies the transparency log", responses=error_responses(), openapi_extra=TOKEN_OPTIONAL
+)
 def get_log(state: AppStateDep) -> LogsShape:
     """Returns origin, key and last checkpoint of the transparency log, and of those before it."""
     with state.db.read() as session:
