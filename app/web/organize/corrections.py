@@ -1,11 +1,12 @@
 """Corrections: drafts and former versions of gold and recipes, their previews, and the switches of the boards."""
 
+from contextlib import suppress
 from typing import Annotated, Any, Literal
 
 from fastapi import Query
 from starlette.responses import Response
 
-from app.api.gold import VersionNumber, get_versions
+from app.api.gold import VersionNumber, get_version, get_versions
 from app.api.previews import (
     get_gold_preview,
     get_recipe_preview,
@@ -59,15 +60,13 @@ def post_decision(
 def show_gold_preview(slug: str, phase: str, version: VersionNumber, page: PageDep) -> Response:
     """Shows what a version of the gold would change, or offers to compute it."""
     frame = organizer_frame(page, slug)
-    try:
+    gold = get_version(slug, phase, version, page.account, page.state)
+    previews = []
+    with suppress(NotFound):  # it was never previewed
         previews = [get_gold_preview(slug, phase, version, page.account, page.state)]
-    except NotFound:
-        rows = get_versions(slug, phase, page.account, page.state, 200).items
-        if version not in {row.version for row in rows}:
-            raise
-        previews = []
+    title = f"Gold version {version} of {find_phase(frame, phase).name}"
     path = f"{frame.desk}/phases/{phase}/gold/{version}"
-    return _show_preview(page, frame, f"Gold version {version} of {find_phase(frame, phase).name}", path, previews)
+    return _show_preview(page, frame, title, path, previews, state=gold.status)
 
 
 @router.post("/challenges/{slug}/organize/phases/{phase}/gold/{version}/preview")
@@ -120,10 +119,9 @@ def show_recipe_version(
     """The preview of a version of a recipe, with its activation."""
     frame = organizer_frame(page, slug)
     recipe = get_recipe_version(slug, version, page.account, page.state)
-    try:
+    previews = []
+    with suppress(NotFound):
         previews = get_recipe_preview(slug, version, page.account, page.state).phases
-    except NotFound:
-        previews = []
     path = f"{frame.desk}/recipe/{version}"
     return _show_preview(page, frame, f"Recipe version {version}", path, previews, form, status, state=recipe.status)
 
@@ -137,7 +135,7 @@ def _show_preview(
     form: Form = NO_FORM,
     status: int = 200,
     *,
-    state: str = "draft",
+    state: str,
 ) -> Response:
     names = {each.slug: each.name for each in frame.challenge.phases}
     values = {"subject": title, "path": path, "previews": previews, "names": names, "state": state}
