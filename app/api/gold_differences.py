@@ -11,8 +11,9 @@ from pydantic import Field
 from starlette.responses import Response
 
 from app import errors
+from app.actions.access import Caller
 from app.actions.challenges.gold_correction import read_changes
-from app.api.dependencies import AccountDep, AppStateDep, Cursor, Limit, paginate
+from app.api.dependencies import AccountDep, AppState, AppStateDep, Cursor, Limit, paginate
 from app.api.field_types import Shape, reply_example
 from app.api.gold import VersionNumber
 from app.api.gold_shapes import GoldDifference
@@ -80,17 +81,23 @@ def get_difference(
 
     Requires an organizer, because it shows labels.
     """
+    if format_name == "csv":
+        return difference_file(slug, phase, version, caller, state)
     with state.db.read() as session:
         row, difference, changes = read_changes(session, caller, slug, phase, version)
         number = row.version
-    if format_name == "csv":
-        name = f"gold-{number}-difference.csv"
-        return Response(
-            _csv_text(changes), media_type=CSV_TYPE, headers={"Content-Disposition": f'attachment; filename="{name}"'}
-        )
     items, following = paginate(changes, lambda change: change["id"], limit=limit, cursor=cursor)
     found = {"version": number, "listed": len(changes), "items": items, "next": following}
     return GoldChanges.model_validate(difference | found)
+
+
+def difference_file(slug: str, phase: str, version: int, caller: Caller, state: AppState) -> Response:
+    """All listed instances as CSV; the caller must be an organizer."""
+    with state.db.read() as session:
+        _, _, changes = read_changes(session, caller, slug, phase, version)
+    name = f"gold-{version}-difference.csv"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(_csv_text(changes), media_type=CSV_TYPE, headers=headers)
 
 
 def _csv_text(changes: Iterable[dict[str, Any]]) -> str:

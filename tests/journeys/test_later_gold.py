@@ -1,8 +1,10 @@
 """Gold that is corrected after submissions: compared with the active version, and refused where it cannot follow it."""
 
+from pathlib import Path
 from typing import Any
 
 from app.client import Client
+from tests.cli.run_command import run_assay, write_file
 from tests.journeys.support import (
     CORRECT_PREDICTIONS,
     GOLD,
@@ -16,7 +18,7 @@ from tests.journeys.support import (
 
 def corrected(**labels: str | None) -> list[dict[str, Any]]:
     """The gold with other labels for these ids; None leaves the instance out."""
-    rows = [row | {"label": labels.get(row["id"], row["label"])} for row in GOLD]
+    rows: list[dict[str, Any]] = [{**row, "label": labels.get(row["id"], row["label"])} for row in GOLD]
     return [row for row in rows if row["label"] is not None]
 
 
@@ -73,3 +75,31 @@ def test_gold_that_cannot_follow_is_refused_and_nothing_is_stored(people: People
     assert twice["total"] == {"duplicate_id": 1}
     require_refused(people.admin.post(gold, json=[]), 422, "invalid_gold")
     assert [row["version"] for row in people.admin.get(gold).json()["items"]] == [1]
+
+
+def test_the_command_line_shows_what_a_correction_changes(people: People, tmp_path: Path) -> None:
+    slug = scored_challenge(people, "later-gold-cli")
+    rows = corrected(**{GOLD[0]["id"]: "b", GOLD[3]["id"]: None})
+    file = write_file(tmp_path / "gold.json", rows)
+    connection = ("--url", people.live.url, "--token", people.live.admin_token)
+    sent = run_assay("gold", "upload", slug, "-f", file, "--draft", *connection)
+    assert "compared with version 1: 1 relabelled, 1 voided" in sent.out
+    shown = run_assay("gold", "show", slug, "2", *connection)
+    assert "compared with version 1: 1 relabelled, 1 voided" in shown.out
+    assert [line.split() for line in shown.out.splitlines() if line.startswith("a ")] == [["a", "2", "1"]]
+
+
+def test_metadata_and_seed_are_taken_over_and_may_be_put_anew(people: People) -> None:
+    slug = create_challenge(people.admin, "later-gold-metadata")
+    gold = f"{MAIN_PHASE_PATH.format(slug)}/gold"
+    people.admin.post(gold, json=GOLD).raise_for_status()
+    people.admin.put(f"{gold}/2/class-weights", json={"a": 1, "b": 3}).raise_for_status()
+    people.admin.post(f"{gold}/2/activate").raise_for_status()
+    require_finished(people.admin.submit(slug, CORRECT_PREDICTIONS, team="Bench"))
+    draft = people.admin.post(gold, json=corrected(**{GOLD[0]["id"]: "b"})).json()
+    assert draft["class_weights"] == {"a": 1, "b": 3}
+    assert (draft["difference"]["base"], draft["difference"]["metadata"]) == (2, [])
+    assert draft["notes"] == ["taken over from version 2: classes, seed of draws, class-weights"]
+    changed = people.admin.put(f"{gold}/3/class-weights", json={"a": 2, "b": 3}).json()
+    assert (changed["difference"]["metadata"], changed["difference"]["counts"]["relabelled"]) == (["class-weights"], 1)
+    require_refused(people.admin.put(f"{gold}/3/classes", json=["a", "b", "c"]), 422, "invalid_gold")

@@ -116,8 +116,8 @@ def delete_scores_of_gold(session: WriteSession, gold_id: str) -> None:
         RankedValue.score_id.in_(own), RankedValue.team_id.is_not(None)
     )
     _change_counts(session, [(str(row[0]), str(row[1]), -1) for row in session.connection().execute(entries)])
-    session.execute(delete(RankedValue).where(RankedValue.score_id.in_(own)))
-    session.execute(delete(Score).where(Score.gold_id == gold_id))
+    session.connection().execute(delete(RankedValue.__table__).where(RankedValue.score_id.in_(own)))
+    session.connection().execute(delete(Score.__table__).where(Score.gold_id == gold_id))
 
 
 def outdated_submissions(session: ReadSession, ids: Sequence[str]) -> list[str]:
