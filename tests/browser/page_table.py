@@ -44,6 +44,7 @@ _ORGANIZE = {
     "/files/{files}": "file",
     "/phases/{test}/gold": "gold",
     "/phases/{test}/gold/1/counts": "gold-classes",
+    "/phases/{test}/gold/2/difference": "gold-difference",
 }
 ALL_VIEWS = (
     PageView("home", "visitor", "/"),
@@ -124,6 +125,7 @@ NO_PAGES = {
     "/challenges/{slug}/leaderboard/data": "the board in a form of the API",
     "/challenges/{slug}/organize/copy/export": "the archive with all files of predictions",
     "/challenges/{slug}/organize/phases/{phase}/gold/{version}/data": "the gold file",
+    "/challenges/{slug}/organize/phases/{phase}/gold/{version}/difference.csv": "the changed instances as a file",
     "/submissions/{submission_id}/changes": "the stream of the submission's page",
     "/submissions/{submission_id}/file": "the submitted file",
     "/submissions/{submission_id}/report": "the report in a form of the API",
