@@ -15,7 +15,7 @@ from app.api.previews import (
 )
 from app.api.reasons import Activation, OptionalReason
 from app.api.recipe_versions import RecipeVersion, get_recipe_version, get_recipe_versions, post_recipe_activate
-from app.api.switches import get_switches, post_cancel, post_confirm
+from app.api.switches import get_switches, post_switch_cancel, post_switch_confirm
 from app.errors import NotFound
 from app.web.errata import shown_metrics
 from app.web.forms import Form, attempt
@@ -49,7 +49,9 @@ def post_decision(
 
     def decide() -> Response:
         reason = OptionalReason(reason=form.text("reason"))
-        (post_confirm if act == "confirm" else post_cancel)(slug, phase, number, caller, page.state, reason)
+        (post_switch_confirm if act == "confirm" else post_switch_cancel)(
+            slug, phase, number, caller, page.state, reason
+        )
         path = f"/challenges/{slug}/organize/corrections?phase={phase}"
         return redirect(page, path, done=CONFIRMED if act == "confirm" else CANCELLED)
 
