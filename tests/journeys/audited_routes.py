@@ -215,7 +215,7 @@ GOLD = (
     Act("olga", "POST", PHASE + "/gold/2/preview"),  # nothing comes into force
     Act(
         *("olga", "PUT", CHALLENGE + "/recipe", ("recipe.change",)),
-        body=OTHER_RECIPE,
+        body=RECIPE,
         query={"draft": "true"},
         keep={"draft_recipe": "version"},
     ),

@@ -54,8 +54,7 @@ def wait_for_preview(admin: Caller, path: str) -> Any:
 def test_a_correction_from_draft_to_errata(app: ServedApp, new_reader: Callable[[], Reader]) -> None:
     reader, visitor, admin = new_reader(), new_reader(), app.admin()
     organizer(app, reader, slug="pets")
-    page = reader.get(f"{DESK}/phases/main/gold")
-    assert "2 relabelled, 1 no longer scored" in page.text
+    assert "2 relabelled, 1 no longer scored" in reader.get(f"{DESK}/corrections").text
     assert "Corrected on" not in visitor.get("/challenges/pets/leaderboard").text
     assert "Nothing was corrected so far." in visitor.get("/challenges/pets/errata").text
     page = reader.get(PREVIEW)
@@ -63,9 +62,9 @@ def test_a_correction_from_draft_to_errata(app: ServedApp, new_reader: Callable[
     assert destination(reader.send(page, PREVIEW))[0] == PREVIEW
     wait_for_preview(admin, "/challenges/pets/phases/main/gold/2/preview")
     page = reader.get(PREVIEW)
-    assert "2 ranks move of 2, the largest by 1. " in page.text
+    assert "2 of 2 ranks move, the largest by 1." in page.text
     assert "The first place changes: Green." in page.text
-    assert "up one rank" in page.text
+    assert "up 1" in page.text
     assert visitor.get(PREVIEW).status_code != 200
     refused = reader.send(page, f"{DESK}/phases/main/gold/2/activate", part="activate-2")
     assert refused.status_code == 422
