@@ -159,10 +159,10 @@ def test_a_phase_has_one_active_gold(people: People) -> None:
     slug = create_challenge(people.admin, "gold-second")
     gold = f"{MAIN_PHASE_PATH.format(slug)}/gold"
     require_finished(people.admin.submit(slug, CORRECT_PREDICTIONS, team="Bench"))
-    require_refused(people.admin.post(gold, params={"activate": "true"}, json=OTHER_GOLD), 409, "gold_active")
+    require_refused(people.admin.post(gold, params={"activate": "true"}, json=OTHER_GOLD), 422, "reason_required")
     assert [row["version"] for row in people.admin.get(gold).json()["items"]] == [1]
     assert people.admin.post(gold, json=OTHER_GOLD).json()["status"] == "draft"
-    require_refused(people.admin.post(f"{gold}/2/activate"), 409, "gold_active")
+    require_refused(people.admin.post(f"{gold}/2/activate"), 422, "reason_required")
     assert [(row["version"], row["status"]) for row in people.admin.get(gold).json()["items"]] == [
         (2, "draft"),
         (1, "active"),

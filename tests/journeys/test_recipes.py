@@ -48,12 +48,14 @@ def test_before_the_first_submission_everything_may_change(people: People) -> No
         {"decision": "argmax"},
     ],
 )
-def test_with_submissions_nothing_that_makes_other_values_may_change(people: People, change: dict[str, Any]) -> None:
+def test_with_submissions_a_recipe_that_makes_other_values_is_a_draft(people: People, change: dict[str, Any]) -> None:
     slug = create_challenge(people.admin, "recipe-used", recipe=AGREED)
     submit_for_teams(people.admin, slug, [("Blue", predictions_with_hits(3))])
     before = people.visitor.get(f"/challenges/{slug}/recipe").content
-    require_refused(put(people, slug, AGREED | change), 409, "recipe_in_use")
+    answer = put(people, slug, AGREED | change)
+    assert (answer.status_code, answer.json()["status"]) == (200, "draft"), answer.text
     assert people.visitor.get(f"/challenges/{slug}/recipe").content == before
+    require_refused(people.visitor.get(f"/challenges/{slug}/recipe/2"), 401, "unauthorized")
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,7 @@ def test_another_gold_replaces_the_first_one_until_something_is_submitted(people
     slug = create_challenge(people.admin, "gold-replaced", gold=SWAPPED)
     gold = f"{MAIN_PHASE_PATH.format(slug)}/gold"
     trial = require_finished(people.admin.submit(slug, CORRECT_PREDICTIONS, team="trial"))["id"]
-    require_refused(people.admin.post(gold, params={"activate": "true"}, json=GOLD), 409, "gold_active")
+    require_refused(people.admin.post(gold, params={"activate": "true"}, json=GOLD), 422, "reason_required")
     with write_session_of(people.live) as session:
         session.get_one(Submission, trial).test = True
     assert people.admin.get(f"/submissions/{trial}").json()["scores"]["accuracy"]["value"] == 0
@@ -119,7 +119,7 @@ def test_another_gold_replaces_the_first_one_until_something_is_submitted(people
     assert people.admin.post(f"{gold}/{replaced.json()['version']}/activate").status_code == 201
     score = require_finished(people["Blue"].join(slug, "Blue").submit(slug, CORRECT_PREDICTIONS))["scores"]["accuracy"]
     assert score["value"] == 1
-    refused = require_refused(people.admin.post(f"{gold}/1/activate"), 409, "gold_active")
+    refused = require_refused(people.admin.post(f"{gold}/1/activate"), 422, "reason_required")
     assert "submitted" in refused["detail"]
 
 

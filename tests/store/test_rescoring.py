@@ -4,14 +4,17 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from app.actions.scoring_tasks.upgrade_scorer import upgrade_state
+from sqlalchemy import delete
 
+from app.actions.versions.perform_switch import switch_state
+from app.actions.versions.raise_scorer import raise_scorer_version
+from app.actions.versions.request_switch import pending_switches
 from app.scoring import SCORER_VERSION
 from app.store.queries import rescoring_tasks, tasks
 from app.store.queries.rescoring_tasks import RescoringResult
 from app.store.queries.score_provenance import ScoreProvenance
 from app.store.session import Database, WriteSession
-from app.store.tables import Rerun, ScoreTask, Submission
+from app.store.tables import BoardSwitch, Phase, Rerun, ScoreTask, Submission
 from app.store.types import utcnow
 from tests.store.sample_rows import fill_tables
 
@@ -87,16 +90,20 @@ def test_a_new_scorer_version_waits_for_a_first_scoring_by_the_old_one(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     newer = SCORER_VERSION + 1
-    monkeypatch.setattr("app.actions.scoring_tasks.upgrade_scorer.SCORER_VERSION", newer)
+    monkeypatch.setattr("app.actions.versions.raise_scorer.SCORER_VERSION", newer)
     with db.write() as session:
         ids = fill_tables(session)
+        session.execute(delete(BoardSwitch))
         session.query(ScoreTask).one().status = "running"
         session.get_one(Submission, ids.submission).status = "running"
-        assert upgrade_state(session, ids.phase) == "tasks are missing"
+        phase = session.get_one(Phase, ids.phase)
+        raise_scorer_version(session, phase.id, phase.challenge.slug)
+        (switch,) = pending_switches(session)
+        assert switch_state(session, switch.id) == "tasks are missing"
         added: dict[str, Any] = {"submission_id": ids.submission, "gold_id": ids.gold, "recipe_id": ids.recipe}
         assert tasks.add(session, **added, scorer_version=newer) is not None
-        assert upgrade_state(session, ids.phase) == "waiting"
+        assert switch_state(session, switch.id) == "waiting"
         session.query(ScoreTask).filter_by(scorer_version=SCORER_VERSION).one().status = "failed"
-        assert upgrade_state(session, ids.phase) == "ready"
+        assert switch_state(session, switch.id) == "ready"
         session.query(ScoreTask).filter_by(scorer_version=newer).one().status = "running"
-        assert upgrade_state(session, ids.phase) == "ready"  # its scores are those of the new version
+        assert switch_state(session, switch.id) == "ready"  # its scores are those of the new version

@@ -5,20 +5,25 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Select, bindparam, exists, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Select, bindparam, exists, func, insert, literal_column, or_, select, update
 
 from app.store.board_invalidation import NO_BOARD_CHANGE
 from app.store.queries import analysis_tasks, ranked_values
 from app.store.queries.memberships import Stay, sent_during
 from app.store.queries.score_provenance import ScoreProvenance
 from app.store.session import ReadSession, WriteSession
-from app.store.tables import BoardSwitch, Phase, QuotaEntry, Score, ScoreTask, Submission, Team
+from app.store.tables import Phase, QuotaEntry, Score, ScoreTask, Submission, Team
 from app.store.types import new_id
 from app.text.confusable_names import name_key
 
 TOTALS_AT_LEAST = "at_least"
 """The extra key in the problem totals of a file, true if reading stopped before its end."""
 _ADD_SCORE = insert(Score.__table__)
+# As text, because SQLAlchemy leaves out the names of tables in a subquery of RETURNING.
+_LAST_SWITCH = (
+    "(SELECT switched.id FROM board_switches AS switched WHERE switched.phase_id = submissions.phase_id "
+    "AND switched.status = 'done' ORDER BY switched.number DESC LIMIT 1)"
+)
 _SET_FINAL_STATUS = (
     update(Submission.__table__)
     .where(Submission.id == bindparam("submission"), Submission.status.in_(("queued", "running")))
@@ -32,12 +37,7 @@ _SET_FINAL_STATUS = (
     .returning(
         Submission.phase_id,
         Submission.team_id,
-        select(BoardSwitch.id)
-        .where(BoardSwitch.phase_id == Submission.phase_id, BoardSwitch.status == "done")
-        .order_by(BoardSwitch.number.desc())
-        .limit(1)
-        .correlate(Submission)
-        .scalar_subquery(),
+        literal_column(_LAST_SWITCH),
     )
 )
 
