@@ -170,7 +170,7 @@ def _store_gold(
         file = new_gold_file(path, kind, rules, stored.sha256)
         if followed is not None:
             file = replace(file, metadata=followed.version.accessories)
-        summary = _inspect(state, file, followed)
+        summary = _inspect(state, file, followed, takes_over=True)
     with state.db.write() as session:
         read: dict[str, Any] = {
             "stored": stored,
@@ -186,13 +186,16 @@ def _store_gold(
     return shape
 
 
-def _inspect(state: AppState, file: GoldFile, followed: FollowedGold | None) -> GoldSummary:
+def _inspect(
+    state: AppState, file: GoldFile, followed: FollowedGold | None, *, takes_over: bool = False
+) -> GoldSummary:
     """What a reader process says about gold, and how it differs from the version that it is to follow, if any."""
     processes = state.gold_readers.processes
     if followed is None:
         return inspect_gold(processes, file)
     with state.files.local_path(followed.version.file_key) as path:
-        return inspect_gold(processes, file, followed.source(path), keeps_splits=followed.keeps_splits)
+        rules = {"keeps_splits": followed.keeps_splits, "takes_over": takes_over}
+        return inspect_gold(processes, file, followed.source(path), **rules)
 
 
 def _publish(state: AppState, gold: GoldReference) -> None:

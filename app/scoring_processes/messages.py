@@ -31,6 +31,8 @@ class CheckGold:
     active: GoldSource | None = None
     keeps_splits: bool = False
     """Whether the instances must stay in the splits of the active version, because its private scores are released."""
+    takes_over: bool = False
+    """Whether the metadata is that of the active version: what does not fit the instances is left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +168,8 @@ class GoldSummary:
     """Of all ids that are known: those of the file and these (app.scoring.gold_content_hash.ids_hash)."""
     difference: dict[str, Any] | None = None
     """From the active version (app.gold_difference); None without one."""
+    left_out: list[str] = field(default_factory=list)
+    """The fields of the metadata that were not taken over, because they do not fit the instances."""
 
 
 @dataclass(frozen=True, slots=True)

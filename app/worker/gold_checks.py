@@ -1,15 +1,21 @@
 """How a scoring process checks gold: what its summary holds, and whether it can follow the active version."""
 
 from dataclasses import replace
+from typing import Any
 
+from app.errors import InvalidContent
 from app.formats.phase_size_limits import PhaseSize
 from app.formats.problems import Problem, build_problem, quote
 from app.gold_difference import compare_gold, new_ids, refusal_to_follow
 from app.pipeline import Gold
 from app.prepared.gold_cache import GoldCache
+from app.prepared.gold_source import GoldFile
 from app.scoring.declaration.metric_syntax import pluralize
 from app.scoring.gold_content_hash import ids_hash
 from app.scoring_processes.messages import CheckGold, FileResult, GoldSummary, Refusal
+
+INSTANCE_METADATA = ("folds", "groups", "unknown_cells")
+"""The fields of gold metadata that name instances."""
 
 
 def summarize(gold: Gold) -> GoldSummary:
@@ -30,8 +36,10 @@ def summarize(gold: Gold) -> GoldSummary:
 
 def check_correction(golds: GoldCache, request: CheckGold, active: Gold) -> GoldSummary | FileResult | Refusal:
     """The summary of gold that is to follow the active version, with the difference; raises InvalidContent."""
-    file = request.gold.file
+    file, left_out = request.gold.file, list[str]()
     assert file is not None
+    if request.takes_over:
+        file, left_out = _fitting_metadata(golds, file, active)
     gold, problems = golds.load_correction(file, active)
     if gold is None:
         return FileResult.of(problems)
@@ -49,7 +57,26 @@ def check_correction(golds: GoldCache, request: CheckGold, active: Gold) -> Gold
         return Refusal(detail, "Leave each instance in its split.")
     void_ids = list(gold.lacking_ids)
     golds.keep(replace(file, void_ids=void_ids), gold)
-    return replace(summarize(gold), void_ids=void_ids or None, difference=difference.to_dict())
+    found: dict[str, Any] = {"void_ids": void_ids or None, "difference": difference.to_dict(), "left_out": left_out}
+    return replace(summarize(gold), **found)
+
+
+def _fitting_metadata(golds: GoldCache, file: GoldFile, active: Gold) -> tuple[GoldFile, list[str]]:
+    """The file without the metadata of instances that does not fit it, and the fields that were left out.
+
+    Folds may lack an instance that is scored again, and labels that were unknown may be known now.
+    """
+    left_out = []
+    for name in INSTANCE_METADATA:
+        if file.metadata.get(name) is None:
+            continue
+        others = {field: value for field, value in file.metadata.items() if field not in INSTANCE_METADATA}
+        try:
+            golds.load_correction(replace(file, metadata=others | {name: file.metadata[name]}), active)
+        except InvalidContent:
+            left_out.append(name)
+    kept = {field: value for field, value in file.metadata.items() if field not in left_out}
+    return replace(file, metadata=kept), left_out
 
 
 def _new_id_problem(name: str) -> Problem:

@@ -11,6 +11,8 @@ from tests.journeys.support import (
     MAIN_PHASE_PATH,
     People,
     create_challenge,
+    metric_values,
+    poll_until,
     require_finished,
     require_refused,
 )
@@ -27,6 +29,13 @@ def scored_challenge(people: People, stem: str, **fields: Any) -> str:
     slug = create_challenge(people.admin, stem, **fields)
     require_finished(people.admin.submit(slug, CORRECT_PREDICTIONS, team="Bench"))
     return slug
+
+
+def activate(people: People, version: str) -> None:
+    """Activate a version, and wait until the board has switched to it."""
+    answer = people.admin.post(f"{version}/activate", json={"reason": "A correction"})
+    assert answer.status_code in {201, 202}, answer.text
+    poll_until(lambda: people.admin.get(version).json(), lambda gold: gold["status"] == "active")
 
 
 def test_a_correction_is_compared_with_the_active_version(people: People) -> None:
@@ -103,3 +112,38 @@ def test_metadata_and_seed_are_taken_over_and_may_be_put_anew(people: People) ->
     changed = people.admin.put(f"{gold}/3/class-weights", json={"a": 2, "b": 3}).json()
     assert (changed["difference"]["metadata"], changed["difference"]["counts"]["relabelled"]) == (["class-weights"], 1)
     require_refused(people.admin.put(f"{gold}/3/classes", json=["a", "b", "c"]), 422, "invalid_gold")
+
+
+def test_folds_that_lack_a_restored_instance_are_left_out_and_put_anew(people: People) -> None:
+    """An instance that was never scored has no fold; once it is, the folds of the active version do not fit."""
+    rows = [{"id": row["id"], "labels": [row["label"]]} for row in GOLD]
+    slug = create_challenge(people.admin, "later-gold-folds")
+    gold = f"{MAIN_PHASE_PATH.format(slug)}/gold"
+    people.admin.post(gold, json=[*rows[:3], rows[3] | {"labels": []}]).raise_for_status()
+    people.admin.put(f"{gold}/2/folds", json={"t1": "x", "t2": "x", "t3": "y"}).raise_for_status()
+    people.admin.post(f"{gold}/2/activate").raise_for_status()
+    require_finished(people.admin.submit(slug, {"t1": "a", "t2": "a", "t3": "b"}, team="Bench"))
+    draft = people.admin.post(gold, json=rows).json()
+    assert (draft["accessories"], draft["difference"]["counts"]["restored"]) == ([], 1)
+    assert draft["difference"]["metadata"] == ["folds"]
+    assert any(note.startswith("not taken over") and "folds" in note for note in draft["notes"])
+    whole = {"t1": "x", "t2": "x", "t3": "y", "t4": "y"}
+    assert people.admin.put(f"{gold}/3/folds", json=whole).json()["accessories"] == ["folds"]
+
+
+def test_what_a_finished_submission_lacks_counts_as_an_empty_prediction(people: People) -> None:
+    """Its file lacked an instance that was void, and that is scored after the correction; the file stays valid."""
+    slug = create_challenge(people.admin, "later-gold-empty")
+    gold = f"{MAIN_PHASE_PATH.format(slug)}/gold"
+    sent = require_finished(people.admin.submit(slug, CORRECT_PREDICTIONS, team="Bench"))
+    people.admin.post(gold, json=GOLD[:3]).raise_for_status()
+    activate(people, f"{gold}/2")
+    short = require_finished(people.admin.submit(slug, {"t1": "a", "t2": "a", "t3": "b"}, team="Short"))
+    people.admin.post(gold, json=GOLD).raise_for_status()
+    activate(people, f"{gold}/3")
+    for body, accuracy in ((sent, 1.0), (short, 0.75)):
+        found = people.admin.get(f"/submissions/{body['id']}").json()
+        assert found["status"] == "finished"
+        assert metric_values(found["scores"])["accuracy"] == accuracy
+    notes = people.admin.get(f"/submissions/{short['id']}").json()["scores"]["accuracy"]["notes"]
+    assert "1 instance without a prediction counts as empty" in notes

@@ -43,10 +43,14 @@ class FollowedGold:
 
     def take_over(self, summary: GoldSummary) -> dict[str, Any]:
         """The columns of the later version that do not come from its file."""
-        taken = [kind.name for kind in GOLD_METADATA_KINDS.values() if kind.field in self.version.accessories]
-        what = ", ".join(["classes", "seed of draws", *taken])
+        metadata = {name: value for name, value in self.version.accessories.items() if name not in summary.left_out}
+        kinds = {kind.field: kind.name for kind in GOLD_METADATA_KINDS.values()}
+        what = ", ".join(["classes", "seed of draws", *(name for field, name in kinds.items() if field in metadata)])
         notes = [*summary.notes, f"taken over from version {self.version.version}: {what}"]
-        seed, metadata = self.version.draw_seed, dict(self.version.accessories)
+        if summary.left_out:
+            names = ", ".join(kinds[field] for field in summary.left_out)
+            notes.append(f"not taken over, because they do not fit these instances: {names}; add them to this draft")
+        seed = self.version.draw_seed
         return {"notes": notes, "draw_seed": seed, "accessories": metadata} | self.difference(summary, metadata)
 
     def difference(self, summary: GoldSummary, metadata: Mapping[str, Any]) -> dict[str, Any]:
@@ -82,13 +86,18 @@ def load_label_rules(session: ReadSession, caller: Caller, slug: str, phase_slug
 
 
 def inspect_gold(
-    processes: ScoringProcesses, file: GoldFile, active: GoldSource | None = None, *, keeps_splits: bool = False
+    processes: ScoringProcesses,
+    file: GoldFile,
+    active: GoldSource | None = None,
+    *,
+    keeps_splits: bool = False,
+    takes_over: bool = False,
 ) -> GoldSummary:
     """Have a scoring process read the gold; raises InvalidGold with all of its problems.
 
     With `active`, it is also compared with that version, which it is to follow.
     """
-    reply = processes.call(CheckGold(GoldSource(file=file), active, keeps_splits))
+    reply = processes.call(CheckGold(GoldSource(file=file), active, keeps_splits, takes_over))
     if isinstance(reply, GoldSummary):
         return reply
     if isinstance(reply, Refusal):
@@ -143,7 +152,9 @@ def store_gold(
 
 def _columns(summary: GoldSummary) -> dict[str, Any]:
     """The columns that hold what was read; the difference is stored with what it starts from (`FollowedGold`)."""
-    return {name: value for name, value in asdict(summary).items() if name not in {"class_counts", "difference"}}
+    return {
+        name: value for name, value in asdict(summary).items() if name not in {"class_counts", "difference", "left_out"}
+    }
 
 
 def _note_known_ids(session: WriteSession, followed: FollowedGold, summary: GoldSummary) -> None:

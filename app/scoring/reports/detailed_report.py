@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, product
 from typing import Any, TextIO
 
+import numpy as np
+
 from app.scoring.chi_squared import association
 from app.scoring.crosstab import confusion
 from app.scoring.declaration.metric import CATALOGUE, Result
@@ -109,6 +111,8 @@ def _omission_reason(case: EvaluationInput, options: Options, part: str, *, alon
         return reason_too_large(case, part, alone=alone)
     if options.get("score_direction") == "lower":
         return "it needs probabilities, which do not allow score_direction=lower"
+    if np.isnan(case.scores).any():
+        return "some instances have no scores"
     if are_probabilities(case.scores):
         return None
     return "it needs probabilities: scores from 0 to 1, which sum to 1 where an instance has one for each class"
