@@ -18,6 +18,7 @@ from app.cli.terminal import (
     announcement_tables,
     archive_tables,
     audit_table,
+    correction_tables,
     gold_facts,
     item_tables,
     object_tables,
@@ -90,6 +91,26 @@ RANKED: dict[str, Any] = COMPARED | {"primary": "f1_macro", "rows": [{"row": 0, 
 RANKED["result"] = RANKINGS | {"rows": [{"key": 0, "ranks": _RANKS}], "flips": [_FLIP | {"a": 0, "b": 0}]}
 LADDER: dict[str, Any] = {"ladder": {"meaning": LONG}, "guarantee": LONG, "phase": "main"}
 LADDER["teams"] = [{"team": TEAM, "submissions": 5, "releases": 2, "waiting": 0, "value": 0.75}]
+_BESIDE: dict[str, Any] = {"team": TEAM, "change": "up", "move": 1}
+_BESIDE |= {side: {"submission": IDS[0], "rank": 2, "tied": 1, "scores": SCORES} for side in ("before", "after")}
+_COUNTS = {"ranked_after": 2, "moved": 1, "largest_move": 1, "entered": 0, "left": 0}
+BESIDE: dict[str, Any] = {"rows": [_BESIDE], "counts": _COUNTS, "leaders": {"changed": True}}
+BESIDE["primary"] = {"before": "f1_macro", "after": "f1_macro"}
+_BETWEEN = {"from": {"gold": 1, "recipe": 1, "scorer_version": 2}, "to": {"gold": 2, "recipe": 1, "scorer_version": 2}}
+PREVIEW: dict[str, Any] = {"challenge": "digits", "phase": "main", "status": "done", "failure": None} | _BETWEEN
+PREVIEW |= {"progress": {}, "outdated": True, "remedy": LONG, "gold_changes": {"counts": {"relabelled": 2}}}
+PREVIEW["result"] = {"splits": {"public": BESIDE}, "ladder": BESIDE, "empty_predictions": []}
+PREVIEW["result"]["unscored"] = [{"submission": IDS[0], "team": TEAM}]
+ERRATUM: dict[str, Any] = {
+    "phase": "main",
+    "number": 2,
+    "switched_at": TIME,
+    "reason": LONG,
+    "withheld": None,
+} | _BETWEEN
+ERRATUM |= {"gold_changes": {"counts": {"voided": 1}}, "instances": {"voided": ["t1"]}, "ladder": False}
+ERRATUM["recipe_changes"] = {"metrics_added": ["mcc"], "metrics_removed": [], "changed": {}}
+ERRATUM["boards"] = {"public": BESIDE}
 PROBLEM = {"file": "gold", "code": "unknown_id", "line": 3, "column": 1, "got": LONG, "message": LONG}
 PROBLEM["instance_id"] = IDS[0]
 
@@ -116,6 +137,10 @@ TABLES: Mapping[str, Callable[[Console], None]] = {
     "show_files": lambda console: announcement_tables.show_files(console, [FILE]),
     "show_organizers": lambda console: announcement_tables.show_organizers(console, [USER | {"role": "owner"}]),
     "show_trail": lambda console: audit_table.show_trail(console, [ENTRY], with_challenge=True),
+    "show_previews": lambda console: correction_tables.show_previews(console, [PREVIEW]),
+    "show_preview": lambda console: correction_tables.show_preview(console, PREVIEW),
+    "show_errata": lambda console: correction_tables.show_errata(console, [ERRATUM]),
+    "show_difference": lambda console: correction_tables.show_difference(console, BESIDE, "public"),
     "show_challenges": lambda console: object_tables.show_challenges(console, [CHALLENGE]),
     "show_phases": lambda console: object_tables.show_phases(console, [PHASE]),
     "show_gold_versions": lambda console: object_tables.show_gold_versions(console, [VERSION]),

@@ -25,6 +25,7 @@ PAGES = {
         "submissions": "Submissions",
         "failures": "Failures",
         "items": "Items",
+        "corrections": "Corrections",
         "announcements": "Announcements",
     },
     "Finish": {
