@@ -17,6 +17,7 @@ from app.cli.terminal import (
     account_tables,
     announcement_tables,
     audit_table,
+    board_tables,
     object_tables,
     order_tables,
     phase_tables,
@@ -87,6 +88,19 @@ LADDER["teams"] = [{"team": TEAM, "submissions": 5, "releases": 2, "waiting": 0,
 PROBLEM = {"file": "gold", "code": "unknown_id", "line": 3, "column": 1, "got": LONG, "message": LONG}
 PROBLEM["instance_id"] = IDS[0]
 
+POINT = {"at": TIME, "kind": "team_disqualification", "team": TEAM, "entries": 3, "reason": LONG}
+POINT |= {"gold_version": 1, "recipe_version": 1, "scorer_version": 1}
+POINT["changes"] = [{"team": TEAM, "rank": 1, "value": 0.5, "mark": None}] * 5
+HISTORY = {"challenge": "digits", "phase": "main", "primary": "f1_macro", "total": 1, "points": [POINT]}
+FROZEN: dict[str, Any] = {"number": 1, "title": LONG, "frozen_at": TIME, "superseded_by": 2, "sha256": "0" * 64}
+FROZEN |= {"reason": LONG, "citation": LONG}
+FROZEN["content"] = {"rows": [], "metrics": [{"key": "f1_macro"}], "primary": "f1_macro", "split": "all"}
+FROZEN["content"] |= {"gold_version": 1, "recipe_version": 1, "scorer_version": 1}
+FROZEN["content"]["rows"] = [
+    {"rank": 1, "team": LONG, "method": LONG, "scores": {"f1_macro": {"value": "0.5"}}, "entries": 3}
+    | {"baseline": False, "mark": None}
+]
+
 TABLES: Mapping[str, Callable[[Console], None]] = {
     "show_users": lambda console: account_tables.show_users(console, [USER]),
     "show_tokens": lambda console: account_tables.show_tokens(console, [TOKEN]),
@@ -101,6 +115,9 @@ TABLES: Mapping[str, Callable[[Console], None]] = {
     "show_submissions": lambda console: object_tables.show_submissions(console, [SUBMISSION, OTHER]),
     "show_submission": lambda console: object_tables.show_submission(console, OTHER | {"selection": RULE}),
     "show_board": lambda console: object_tables.show_board(console, {"rows": [ROW], "primary": "f1_macro"}),
+    "show_rank_history": lambda console: board_tables.show_rank_history(console, HISTORY),
+    "show_frozen_boards": lambda console: board_tables.show_frozen_boards(console, [FROZEN]),
+    "show_frozen_board": lambda console: board_tables.show_frozen_board(console, FROZEN),
     "show_release": lambda console: phase_tables.show_release(
         console,
         {"rows": [RELEASE], "selection": RULE, "released_at": None, "choices_until": None, "obstacles": []},
