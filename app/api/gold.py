@@ -1,6 +1,7 @@
 """Gold labels: upload, metadata, activation. For organizers only."""
 
 import json
+from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import Body, Path, Query, Request
@@ -11,8 +12,10 @@ from starlette.responses import Response
 from app import errors
 from app.actions.access import Caller, load_organized_phase
 from app.actions.challenges.activate_gold import activate_gold
+from app.actions.challenges.gold_correction import find_followed_gold
 from app.actions.challenges.inference_bounds import read_inference_bound
 from app.actions.challenges.upload_gold import (
+    FollowedGold,
     changed_gold_file,
     delete_gold,
     download_gold,
@@ -27,7 +30,7 @@ from app.actions.challenges.upload_gold import (
     stored_gold_file,
 )
 from app.actions.scoring_tasks.scoring_request import GoldReference, gold_reference, publish_prepared_gold
-from app.actions.versions.read_switches import switch_of_gold
+from app.actions.versions.read_switches import SwitchView, switch_of_gold
 from app.api.dependencies import (
     AccountDep,
     AppState,
@@ -41,7 +44,6 @@ from app.api.dependencies import (
 from app.api.field_types import (
     MAX_COUNT,
     Label,
-    Moment,
     Page,
     Shape,
     is_count,
@@ -50,6 +52,7 @@ from app.api.field_types import (
     limit_invalid_values,
     reply_example,
 )
+from app.api.gold_shapes import GoldShape, gold_shape, with_switch
 from app.api.http.json_body import GoldMetadataRoute, api_router
 from app.api.http.problem_documents import error_responses, json_examples, success_response
 from app.api.http.uploads import (
@@ -64,50 +67,18 @@ from app.api.http.uploads import (
 from app.api.limits.reader_queue import TooManyWaiting
 from app.api.openapi import examples, gold_examples
 from app.api.reasons import NO_ACTIVATION, Activation
-from app.api.recipes import InferenceShape, inference_shape
-from app.api.switches import BLOCKED_DESCRIPTION, BlockedShape, SwitchProgress, SwitchShape, switch_shape
+from app.api.recipes import inference_shape
 from app.files import StoredFile
 from app.formats import FileKind
 from app.gold_metadata import CLASSES, GOLD_METADATA, GoldMetadataDeclaration
+from app.prepared.gold_source import GoldFile
+from app.scoring_processes.messages import GoldSummary
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import GoldVersion
 
 router = api_router("gold", prefix="/challenges/{slug}/phases/{phase}/gold", route_class=GoldMetadataRoute)
 VersionNumber = Annotated[int, Path(ge=1, le=2**31 - 1)]
 Cost = Annotated[float, Field(ge=-1e12, le=1e12, allow_inf_nan=False)]
-
-
-class GoldShape(Shape):
-    """A version of the gold labels."""
-
-    model_config = reply_example(gold_examples.GOLD)
-
-    version: int
-    status: str = Field(examples=["active"])
-    instances: int
-    classes: list[str]
-    has_splits: bool
-    public_instances: int | None = Field(description="How many instances are public; null without splits.")
-    weighted: bool | None = Field(description="Whether instances have weights.")
-    void_instances: int | None = Field(description="How many instances are not scored.")
-    sha256: str
-    size: int
-    format: str
-    train_frequencies: dict[str, int] | None = None
-    class_weights: dict[str, float] | None = None
-    accessories: list[str] = Field(description="The kinds of metadata that this version has.")
-    notes: list[str]
-    draw_seed: str = Field(description="The public seed of all resampling with this gold; it is never drawn again.")
-    created_at: Moment
-    activated_at: Moment | None
-    remarks: list[str] = Field(default_factory=list, description="Remarks for the organizer.")
-    inference: InferenceShape | None = Field(
-        None, description="After activation: what scores can reveal about this gold."
-    )
-    switch: SwitchShape | None = Field(None, description="While it is `activating`: the pending switch of the board.")
-    progress: SwitchProgress | None = Field(None, description="How far the switch has come; null without one.")
-    eta: float | None = Field(None, description="Seconds until all submissions are scored, estimated.")
-    blocked_by: list[BlockedShape] = Field(default_factory=list, description=BLOCKED_DESCRIPTION)
 
 
 class ClassCounts(Shape):
@@ -127,28 +98,15 @@ def _activate(
     """Activate a version, and report remarks, what its scores reveal, and the switch if it needs one."""
     version, remarks = activate_gold(session, caller, slug, phase, number, queue=state.queue, lists_instances=lists)
     inference = inference_shape(read_inference_bound(session, caller, slug, phase))
-    return _gold_shape(version, remarks).model_copy(
-        update={"inference": inference, **_switch_fields(state, session, caller, slug, phase, version)}
-    )
+    shape = gold_shape(version, remarks).model_copy(update={"inference": inference})
+    return with_switch(shape, _switch_to(state, session, caller, slug, phase, version))
 
 
-def _switch_fields(
+def _switch_to(
     state: AppState, session: ReadSession, caller: Caller, slug: str, phase: str, version: GoldVersion
-) -> dict[str, Any]:
-    """The fields that show how far the activation of a version has come."""
+) -> SwitchView | None:
     organized = load_organized_phase(session, caller, slug, phase, writes=False)
-    view = switch_of_gold(session, organized, version, slots=state.settings.workers)
-    if view is None:
-        return {}
-    shape = switch_shape(view)
-    return {"switch": shape, "progress": shape.progress, "eta": shape.eta, "blocked_by": shape.blocked_by}
-
-
-def _gold_shape(version: GoldVersion, remarks: list[str] | None = None) -> GoldShape:
-    columns = {name: getattr(version, name) for name in GoldShape.model_fields if hasattr(version, name)}
-    metadata = version.accessories
-    small = {name: metadata.get(name) for name in ("train_frequencies", "class_weights")}
-    return GoldShape.model_validate(columns | small | {"accessories": sorted(metadata), "remarks": remarks or []})
+    return switch_of_gold(session, organized, version, slots=state.settings.workers)
 
 
 @router.post(
@@ -183,7 +141,9 @@ async def post_gold(
 ) -> GoldShape:
     """Uploads a file as a new draft version, or activates it at once with `activate=true`.
 
-    A file with problems is refused, and the reply lists all of them.
+    A file with problems is refused, and the reply lists all of them. Once something was submitted, except for tests by
+    organizers, the file is read against the active version: it has its classes, takes over its metadata, and may lack
+    instances, which become void, but not add any. `difference` counts what changes.
     """
     await run_in_threadpool(_check_upload, state, caller, slug, phase)
     kind = await request_file_kind(request, filename, layout)
@@ -204,16 +164,35 @@ def _store_gold(
     state: AppState, caller: Caller, slug: str, phase: str, stored: StoredFile, kind: FileKind, *, activate: bool
 ) -> GoldShape:
     with state.db.read() as session:
-        rules = load_label_rules(session, caller, slug, phase)
+        followed = find_followed_gold(session, caller, slug, phase)
+        rules = load_label_rules(session, caller, slug, phase) if followed is None else followed.rules
     with state.files.local_path(stored.key) as path:
         file = new_gold_file(path, kind, rules, stored.sha256)
-        summary = inspect_gold(state.gold_readers.processes, file)
+        if followed is not None:
+            file = replace(file, metadata=followed.version.accessories)
+        summary = _inspect(state, file, followed)
     with state.db.write() as session:
-        row = store_gold(session, caller, slug, phase, stored=stored, kind=kind, summary=summary, rules=rules)
+        read: dict[str, Any] = {
+            "stored": stored,
+            "kind": kind,
+            "summary": summary,
+            "rules": rules,
+            "followed": followed,
+        }
+        row = store_gold(session, caller, slug, phase, **read)
         gold = gold_reference(row)
-        shape = _activate(state, session, caller, slug, phase, row.version) if activate else _gold_shape(row)
+        shape = _activate(state, session, caller, slug, phase, row.version) if activate else gold_shape(row)
     _publish(state, gold)
     return shape
+
+
+def _inspect(state: AppState, file: GoldFile, followed: FollowedGold | None) -> GoldSummary:
+    """What a reader process says about gold, and how it differs from the version that it is to follow, if any."""
+    processes = state.gold_readers.processes
+    if followed is None:
+        return inspect_gold(processes, file)
+    with state.files.local_path(followed.version.file_key) as path:
+        return inspect_gold(processes, file, followed.source(path), keeps_splits=followed.keeps_splits)
 
 
 def _publish(state: AppState, gold: GoldReference) -> None:
@@ -229,7 +208,7 @@ def get_versions(
     with state.db.read() as session:
         versions = list_gold_versions(session, caller, slug, phase)
         rows, following = paginate(versions, lambda row: row.version, limit=limit, cursor=cursor)
-        return Page(items=[_gold_shape(row) for row in rows], next=following)
+        return Page(items=[gold_shape(row) for row in rows], next=following)
 
 
 @router.get("/{version}", summary="Read a gold version", responses=error_responses(errors.Forbidden, errors.NotFound))
@@ -237,7 +216,7 @@ def get_version(slug: str, phase: str, version: VersionNumber, caller: AccountDe
     """Returns the status and properties of a version, without the labels."""
     with state.db.read() as session:
         row = load_gold_version(session, caller, slug, phase, version)[1]
-        return _gold_shape(row).model_copy(update=_switch_fields(state, session, caller, slug, phase, row))
+        return with_switch(gold_shape(row), _switch_to(state, session, caller, slug, phase, row))
 
 
 @router.get(
@@ -406,10 +385,12 @@ def _set_metadata(
     with state.files.local_path(key) as path:
         with state.db.read() as session:
             file = changed_gold_file(session, caller, slug, phase, version, path=path, name=name, value=value)
-        summary = inspect_gold(state.gold_readers.processes, file)
+            followed = find_followed_gold(session, caller, slug, phase)
+        summary = _inspect(state, file, followed)
     with state.db.write() as session:
-        row = put_gold_metadata(session, caller, slug, phase, version, name=name, value=value, summary=summary)
-        gold, shape = gold_reference(row), _gold_shape(row)
+        change: dict[str, Any] = {"name": name, "value": value, "summary": summary, "followed": followed}
+        row = put_gold_metadata(session, caller, slug, phase, version, **change)
+        gold, shape = gold_reference(row), gold_shape(row)
     _publish(state, gold)
     return shape
 

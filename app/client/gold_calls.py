@@ -50,6 +50,17 @@ class GoldCalls(Transport):
         """How many instances of a version have each class: `{"classes", "counts": {split: [...]}}`."""
         return self._json("GET", phase_path(slug, phase, "gold", str(version), "counts"))
 
+    def gold_difference(self, slug: str, phase: str, version: int) -> Json:
+        """How a version differs from the one that it follows: counts, and in `items` every instance that is listed."""
+        path = phase_path(slug, phase, "gold", str(version), "difference")
+        found: Json = {}
+        cursor: str | None = None
+        while not found or cursor:
+            part = self._json("GET", path, params={"limit": 200, "cursor": cursor})
+            found = part | {"items": [*found.get("items", ()), *part["items"]]}
+            cursor = part["next"]
+        return found
+
     def delete_gold(self, slug: str, phase: str, version: int, *, reason: str | None = None) -> None:
         """Delete a draft of the gold."""
         self._call("DELETE", phase_path(slug, phase, "gold", str(version)), params={"reason": reason})

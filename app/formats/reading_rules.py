@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from app.formats.content.library_cpu_budget import CpuBudget
 from app.scoring.declaration.metric import PROBABILITIES, RANKING, SCORES, MetricCall
@@ -93,7 +94,7 @@ class ReadingRules:
         `primary` is the canonical string of the metric whose needs must be met.
         """
         calls = list(calls)
-        chosen = {}
+        chosen: dict[str, Any] = {}
         for option, values in _STRICTNESS.items():
             requested = {str(call.options.get(option, "reject")) for call in calls} or {"reject"}
             chosen[option] = next((value for value in values if value in requested), "reject")

@@ -194,8 +194,8 @@ class FileResult:
         empty_by_split: Mapping[str, int] | None = None,
     ) -> "FileResult":
         """The result of a file with these problems."""
-        scored = {"scores": dict(scores or {}), "empty_by_split": dict(empty_by_split or {})}
-        return cls(**problems.to_dict(), notes=list(notes), **scored)
+        empty = dict(empty_by_split or {})
+        return cls(**problems.to_dict(), notes=list(notes), scores=dict(scores or {}), empty_by_split=empty)
 
     @property
     def empty_predictions(self) -> int:

@@ -77,7 +77,12 @@ class GoldVersion(Base):
     ids_hash: Mapped[str | None] = mapped_column(String(64))
     """Of all ids that are known: those of the file and void ones. All versions since the first submission share it."""
     difference: Mapped[JSONObject | None] = mapped_column(deferred=True, deferred_group="large")
-    """How a correction differs from the version that was active when it was uploaded; None without one."""
+    """How a correction differs from the version that was active when it was uploaded; None without one.
+
+    `base`, the number of that version; `counts` of changes by kind; `class_counts`; `metadata`, the kinds that differ.
+    """
+    changes: Mapped[list[Any] | None] = mapped_column(deferred=True)
+    """The changed instances, for organizers: `id`, `before` and `after` (app.gold_difference)."""
     nonce: Mapped[str] = mapped_column(
         String(64), default=partial(token_hex, 32), server_default=text("''"), deferred=True
     )

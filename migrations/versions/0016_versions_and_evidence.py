@@ -33,6 +33,7 @@ def upgrade() -> None:
     op.add_column("gold_versions", sa.Column("void_ids", JSON))
     op.add_column("gold_versions", sa.Column("ids_hash", sa.String(length=64)))
     op.add_column("gold_versions", sa.Column("difference", JSON))
+    op.add_column("gold_versions", sa.Column("changes", JSON))
     op.add_column("gold_versions", sa.Column("nonce", sa.String(length=64), server_default=empty, nullable=False))
     op.add_column("gold_versions", sa.Column("commitment", sa.String(length=64)))
     op.add_column("scores", sa.Column("empty_predictions", sa.Integer(), server_default=sa.text("0"), nullable=False))
@@ -48,7 +49,7 @@ def downgrade() -> None:
     for table in (*tables, "board_previews", "board_switches"):
         op.drop_table(table)
     op.drop_column("scores", "empty_predictions")
-    for column in ("commitment", "nonce", "difference", "ids_hash", "void_ids"):
+    for column in ("commitment", "nonce", "changes", "difference", "ids_hash", "void_ids"):
         op.drop_column("gold_versions", column)
 
 

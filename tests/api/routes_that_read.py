@@ -61,6 +61,7 @@ READ: dict[str, list[str]] = {  # every route that reads, with the queries that 
     PHASES + "/gold": [],
     PHASES + "/gold/{version}": [],
     PHASES + "/gold/{version}/counts": [],
+    PHASES + "/gold/{version}/difference": ["format=csv"],
     PHASES + "/gold/{version}/data": [],
     SUBMISSIONS: [],
     SUBMISSIONS + "/events": [],

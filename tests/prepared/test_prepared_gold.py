@@ -85,7 +85,10 @@ def test_it_says_what_the_gold_said(prepared: PreparedGoldFolder, tmp_path: Path
     assert (back.tables is None) == (gold.tables is None) == (kind == "uneven ids")
     if back.tables is not None:
         assert (back.tables.ids.texts(), tuple(back.tables.classes.texts())) == (gold.ids, gold.spec.classes)
-    own = {"index", "void", "template_ids", "tables"}
+    assert (back.known_ids is None) == (not gold.void)
+    if back.known_ids is not None:
+        assert back.known_ids.texts() == [*gold.ids, *sorted(gold.void)]
+    own = {"index", "void", "template_ids", "tables", "known_ids"}
     for name in (each.name for each in fields(Gold) if each.name not in own):
         assert comparable(getattr(back, name)) == comparable(getattr(gold, name)), name
 

@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from app.scoring import SCORER_VERSION
+from app.store import board_invalidation
 from app.store.queries import ranked_values
 from app.store.tables import (
     AnalysisTask,
@@ -57,6 +58,7 @@ from app.store.tables import (
 from app.store.types import utcnow
 
 assert ranked_values  # importing it makes sessions store the ranked values of scores
+assert board_invalidation  # and this one which boards change
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ def gold_version(phase: str, **values: Any) -> GoldVersion:
     file = {"file_key": "uploads/0", "sha256": "0" * 64, "size": 1, "format": "json", "encoding": "", "layout": ""}
     content = {"instances": 2, "classes": ["cat", "dog"], "classes_declared": False, "has_splits": False, "notes": []}
     content |= {"task": "multiclass", "positive_label": None}
-    return GoldVersion(phase_id=phase, version=1, status="active", **(file | content | values))
+    return GoldVersion(phase_id=phase, **({"version": 1, "status": "active"} | file | content | values))
 
 
 def fill_tables(session: Session) -> RowIds:

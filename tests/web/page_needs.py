@@ -52,6 +52,8 @@ PAGE_NEEDS: dict[str, tuple[str, ...]] = {
     f"{_ORGANIZE}/phases/{{phase}}": (_ORGANIZER, "P"),
     f"{_ORGANIZE}/phases/{{phase}}/gold": (_ORGANIZER, "P/gold"),
     f"{_ORGANIZE}/phases/{{phase}}/gold/{{version}}/counts": (_ORGANIZER, "P/gold/{version}/counts"),
+    f"{_ORGANIZE}/phases/{{phase}}/gold/{{version}}/difference": (_ORGANIZER, "P/gold/{version}/difference"),
+    f"{_ORGANIZE}/phases/{{phase}}/gold/{{version}}/difference.csv": (_ORGANIZER, "P/gold/{version}/difference"),
     f"{_ORGANIZE}/phases/{{phase}}/gold/{{version}}/data": (_ORGANIZER, "P/gold/{version}/data"),
     f"{_ORGANIZE}/registrations": (_ORGANIZER, "C/registrations"),
     f"{_ORGANIZE}/registrations/{{registration_id}}": (_ORGANIZER, "C/registrations/{registration_id}"),

@@ -107,3 +107,25 @@ def test_a_draft_that_is_gone_does_not_hide_the_page(owner: tuple[Reader, str]) 
     reader.send(path, f"{path}/1/delete")
     page = reader.get(f"{path}?checked=1")
     assert (page.status_code, "There is no gold yet." in page.text) == (200, True)
+
+
+def test_a_correction_shows_what_it_changes(app: ServedApp, owner: tuple[Reader, str]) -> None:
+    reader, path = owner
+    slug = path.split("/")[2]
+    upload(reader, path, path, GOLD)
+    reader.send(path, f"{path}/1/activate")
+    admin = app.admin()
+    sent = admin.submit(slug, {"a": "cat", "b": "dog", "c": "cat", "d": "cat", "e": "dog"}, team="Bench")
+    assert sent.json()["status"] == "finished", sent.text
+    corrected = GOLD.replace(b"b,dog", b"b,cat").replace(b"e,dog,private\n", b"")
+    assert upload(reader, path, path, corrected).status_code == 303
+    page = reader.get(path).text
+    assert "2 instances since version 1: 1 relabelled, 1 voided, 0 restored." in page
+    changes = reader.get(f"{path}/2/difference").text
+    assert "Compared with version 1: 2 instances changed." in changes
+    assert class_counts(changes)[:2] == [["2", "3"], ["3", "1"]]
+    assert re.findall(r'<tr><th scope="row">([be])</th><td>(\w+) *</td>', changes) == [("b", "dog")]
+    assert "not scored" in changes
+    assert reader.get(f"{path}/2/difference.csv").text.splitlines()[1] == "b,dog,cat,,,,,,"
+    added = upload(reader, path, path, GOLD + b"f,cat,public\n")
+    assert (added.status_code, "open a new phase" in added.text) == (422, True)

@@ -1,6 +1,7 @@
 """Store drafts of the gold labels of a phase and their metadata, and read them."""
 
-from dataclasses import asdict, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,49 @@ from app.prepared.gold_source import GoldFile, GoldSource
 from app.scoring.declaration.gold_metadata import GOLD_METADATA_KINDS, check_metadata_labels
 from app.scoring_processes import ScoringProcesses
 from app.scoring_processes.messages import CheckGold, FileResult, GoldSummary, Refusal
-from app.store.queries import gold, label_rules
+from app.store.queries import draft_previews, gold, label_rules
 from app.store.queries.label_rules import LabelRules
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import GoldVersion, Phase, Submission
 
 CLASSES_NAME = "classes"
+
+
+@dataclass(frozen=True, slots=True)
+class FollowedGold:
+    """The active version that later gold must follow, because something was submitted; `name` as in GoldSource."""
+
+    version: GoldVersion
+    name: str
+    keeps_splits: bool
+    """Whether the instances must stay in their splits, because the private scores are released."""
+
+    @property
+    def rules(self) -> LabelRules:
+        """The rules by which the later gold is read: the classes are fixed."""
+        return label_rules.of_gold(self.version)
+
+    def source(self, path: Path) -> GoldSource:
+        """The active version for a scoring process, whose file is at `path`."""
+        return GoldSource(self.name, stored_gold_file(path, self.version))
+
+    def take_over(self, summary: GoldSummary) -> dict[str, Any]:
+        """The columns of the later version that do not come from its file."""
+        taken = [kind.name for kind in GOLD_METADATA_KINDS.values() if kind.field in self.version.accessories]
+        what = ", ".join(["classes", "seed of draws", *taken])
+        notes = [*summary.notes, f"taken over from version {self.version.version}: {what}"]
+        seed, metadata = self.version.draw_seed, dict(self.version.accessories)
+        return {"notes": notes, "draw_seed": seed, "accessories": metadata} | self.difference(summary, metadata)
+
+    def difference(self, summary: GoldSummary, metadata: Mapping[str, Any]) -> dict[str, Any]:
+        """The columns that say how gold with this metadata differs from this version."""
+        assert summary.difference is not None
+        found = dict(summary.difference)
+        changes = found.pop("changes")
+        fields = {kind.field: kind.name for kind in GOLD_METADATA_KINDS.values()}
+        before = self.version.accessories
+        differing = [name for field, name in fields.items() if before.get(field) != metadata.get(field)]
+        return {"difference": {"base": self.version.version, **found, "metadata": differing}, "changes": changes}
 
 
 def new_gold_file(path: Path, kind: FileKind, rules: LabelRules, sha256: str) -> GoldFile:
@@ -35,7 +73,7 @@ def stored_file_kind(row: GoldVersion | Submission) -> FileKind:
 def stored_gold_file(path: Path, version: GoldVersion) -> GoldFile:
     """The file of a stored version."""
     file = new_gold_file(path, stored_file_kind(version), label_rules.of_gold(version), version.sha256)
-    return replace(file, metadata=version.accessories)
+    return replace(file, metadata=version.accessories, void_ids=version.void_ids or ())
 
 
 def load_label_rules(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> LabelRules:
@@ -43,9 +81,14 @@ def load_label_rules(session: ReadSession, caller: Caller, slug: str, phase_slug
     return label_rules.of_phase(load_organized_phase(session, caller, slug, phase_slug))
 
 
-def inspect_gold(processes: ScoringProcesses, file: GoldFile) -> GoldSummary:
-    """Have a scoring process read the gold; raises InvalidGold with all of its problems."""
-    reply = processes.call(CheckGold(GoldSource(file=file)))
+def inspect_gold(
+    processes: ScoringProcesses, file: GoldFile, active: GoldSource | None = None, *, keeps_splits: bool = False
+) -> GoldSummary:
+    """Have a scoring process read the gold; raises InvalidGold with all of its problems.
+
+    With `active`, it is also compared with that version, which it is to follow.
+    """
+    reply = processes.call(CheckGold(GoldSource(file=file), active, keeps_splits))
     if isinstance(reply, GoldSummary):
         return reply
     if isinstance(reply, Refusal):
@@ -68,12 +111,14 @@ def store_gold(
     kind: FileKind,
     summary: GoldSummary,
     rules: LabelRules,
+    followed: FollowedGold | None = None,
 ) -> GoldVersion:
     """Store a draft, the next version of the gold of the phase, inspected with these rules.
 
-    Those of the phase may have changed since.
+    Those of the phase may have changed since. With `followed`, the version takes over what does not stand in its file.
     """
     phase = load_organized_phase(session, caller, slug, phase_slug)
+    columns = _columns(summary) | ({} if followed is None else followed.take_over(summary))
     version = GoldVersion(
         phase_id=phase.id,
         version=gold.next_version(session, phase),
@@ -85,17 +130,27 @@ def store_gold(
         task=rules.task,
         positive_label=rules.positive_label,
         classes_declared=rules.classes is not None,
-        **_columns(summary),
+        **columns,
         created_by=caller.user_id,
     )
     session.add(version)
+    if followed is not None:
+        _note_known_ids(session, followed, summary)
     session.flush()
     _record(session, caller, phase, "gold.upload", {"gold": (None, version.version), "sha256": (None, stored.sha256)})
     return version
 
 
 def _columns(summary: GoldSummary) -> dict[str, Any]:
-    return {name: value for name, value in asdict(summary).items() if name != "class_counts"}
+    """The columns that hold what was read; the difference is stored with what it starts from (`FollowedGold`)."""
+    return {name: value for name, value in asdict(summary).items() if name not in {"class_counts", "difference"}}
+
+
+def _note_known_ids(session: WriteSession, followed: FollowedGold, summary: GoldSummary) -> None:
+    """Give an active version of an older program the hash of its ids, which the later version shares."""
+    active = session.get(GoldVersion, followed.version.id)
+    if active is not None and active.ids_hash is None:
+        active.ids_hash = summary.ids_hash
 
 
 def delete_gold(session: WriteSession, caller: Caller, slug: str, phase_slug: str, number: int) -> str:
@@ -186,8 +241,13 @@ def put_gold_metadata(
     name: str,
     value: Any,
     summary: GoldSummary,
+    followed: FollowedGold | None = None,
 ) -> GoldVersion:
-    """Set the classes or other metadata of a draft; raises GoldNotDraft."""
+    """Set the classes or other metadata of a draft; raises GoldNotDraft.
+
+    The difference from the `followed` version is that of the draft with the new metadata. A preview of the draft is
+    deleted, because its scores are those of other gold.
+    """
     phase, version = load_gold_version(session, caller, slug, phase_slug, number, writes=True)
     if version.status != "draft":
         raise GoldNotDraft
@@ -198,6 +258,11 @@ def put_gold_metadata(
         version.notes = summary.notes
     else:
         version.accessories = version.accessories | {GOLD_METADATA_KINDS[name].field: value}
+    version.void_ids, version.ids_hash = summary.void_ids, summary.ids_hash
+    if followed is not None:
+        for column, found in followed.difference(summary, version.accessories).items():
+            setattr(version, column, found)
+    draft_previews.delete_of_gold(session, version.id)
     session.flush()
     _record(session, caller, phase, "gold.metadata", {"gold": (None, number), "kind": (None, name)})
     return version

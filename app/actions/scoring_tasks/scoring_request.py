@@ -119,4 +119,5 @@ def _compute_gold_name(version: GoldVersion) -> str:
         positive_label=version.positive_label,
         classes=version.classes,
         metadata=version.accessories,
+        void_ids=version.void_ids or (),
     )

@@ -22,7 +22,28 @@ GOLD: JSON = {
     "created_at": TIMESTAMP,
     "activated_at": TIMESTAMP,
     "remarks": [],
+    "difference": None,
     "inference": None,
 }
 DRAFT_GOLD: JSON = GOLD | {"status": "draft", "activated_at": None}
 CLASS_COUNTS: JSON = {"classes": ["cat", "dog"], "counts": {"all": [2, 2]}}
+DIFFERENCE: JSON = {
+    "base": 1,
+    "counts": {"relabelled": 1, "reweighted": 0, "voided": 1, "restored": 0, "moved": 0},
+    "changed": 2,
+    "class_counts": {"before": {"all": [2, 2]}, "after": {"all": [2, 1]}},
+    "metadata": [],
+}
+CHANGES: JSON = DIFFERENCE | {
+    "version": 2,
+    "listed": 2,
+    "items": [
+        {"id": "doc-1", "before": {"label": "dog"}, "after": {"label": "cat"}},
+        {"id": "doc-3", "before": {"label": "cat"}, "after": None},
+    ],
+    "next": None,
+}
+CHANGES_CSV = (
+    "id,label_before,label_after,labels_before,labels_after,weight_before,weight_after,split_before,split_after\n"
+    "doc-1,dog,cat,,,,,,\ndoc-3,cat,,,,,,,\n"
+)

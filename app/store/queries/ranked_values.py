@@ -109,6 +109,17 @@ def rewrite(session: WriteSession, submission_ids: Iterable[str]) -> None:
         _replace(session, _entrants(session, ids[start : start + _MAX_IN_STATEMENT]))
 
 
+def delete_scores_of_gold(session: WriteSession, gold_id: str) -> None:
+    """Delete the scores computed against a draft of the gold, with their ranked values; no board shows them."""
+    own = select(Score.id).where(Score.gold_id == gold_id)
+    entries = select(RankedValue.provenance, RankedValue.team_id).where(
+        RankedValue.score_id.in_(own), RankedValue.team_id.is_not(None)
+    )
+    _change_counts(session, [(str(row[0]), str(row[1]), -1) for row in session.connection().execute(entries)])
+    session.connection().execute(delete(RankedValue.__table__).where(RankedValue.score_id.in_(own)))
+    session.connection().execute(delete(Score.__table__).where(Score.gold_id == gold_id))
+
+
 def outdated_submissions(session: ReadSession, ids: Sequence[str]) -> list[str]:
     """Of these submissions, those whose ranked values do not follow from their scores, sorted."""
     scores = _scores(session, ids)

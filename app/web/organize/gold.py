@@ -14,7 +14,6 @@ from app.api.dependencies import current_organizer
 from app.api.gold import (
     METADATA_BODIES,
     METADATA_ROUTES,
-    GoldShape,
     VersionNumber,
     get_class_counts,
     get_data,
@@ -25,6 +24,8 @@ from app.api.gold import (
     remove_version,
     set_gold_metadata,
 )
+from app.api.gold_differences import difference_file, get_difference
+from app.api.gold_shapes import GoldShape
 from app.api.http.json_body import GoldMetadataRequest, parse_strict_json
 from app.api.reasons import Activation
 from app.errors import BadRequest, InvalidGold, NotFound, TooManyRequests, Unavailable
@@ -43,6 +44,8 @@ METADATA_SET = notice("gold_metadata_set", "The draft has the new metadata.")
 DELETED = notice("gold_deleted", "The draft is deleted.")
 
 MAX_ROWS = 1000
+MAX_CHANGES = 100
+"""How many changed instances a page shows."""
 MAX_COUNTED_CLASSES = 30
 """How many classes of a file that was just uploaded are shown with their counts beside what else was read."""
 
@@ -146,6 +149,35 @@ async def show_class_counts(slug: str, phase: str, version: VersionNumber, page:
         )
 
     return await run_in_threadpool(show)
+
+
+@router.get("/challenges/{slug}/organize/phases/{phase}/gold/{version}/difference")
+def show_difference(
+    slug: str,
+    phase: str,
+    version: VersionNumber,
+    page: PageDep,
+    cursor: Annotated[str | None, Query(max_length=1000)] = None,
+) -> Response:
+    """How a version differs from the one that it follows, instance by instance."""
+    frame = organizer_frame(page, slug)
+    found = get_difference(slug, phase, version, page.account, page.state, limit=MAX_CHANGES, cursor=cursor)
+    gold = get_version(slug, phase, version, page.account, page.state)
+    before, after = (_sum_of_splits(side) for side in (found.class_counts.before, found.class_counts.after))
+    rows = [row for row in zip(gold.classes, before, after, strict=True) if row[1] != row[2]]
+    values: dict[str, Any] = {"difference": found, "rows": rows[:MAX_ROWS], "left_out": len(rows[MAX_ROWS:])}
+    values |= {"phase": find_phase(frame, phase), "gold": gold, "continued": cursor is not None}
+    return render(page, "organize/gold_difference.html", frame=frame, **values)
+
+
+def _sum_of_splits(counts: Mapping[str, list[int]]) -> list[int]:
+    return [sum(numbers) for numbers in zip(*counts.values(), strict=True)]
+
+
+@router.get("/challenges/{slug}/organize/phases/{phase}/gold/{version}/difference.csv")
+def get_difference_file(slug: str, phase: str, version: VersionNumber, page: PageDep) -> Response:
+    """All instances that changed, as a file."""
+    return difference_file(slug, phase, version, page.account, page.state)
 
 
 @router.get("/challenges/{slug}/organize/phases/{phase}/gold/{version}/data")

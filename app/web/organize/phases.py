@@ -5,7 +5,8 @@ from typing import Any
 from starlette.responses import Response
 
 from app.api.challenges import ChallengeEdit, patch_challenge
-from app.api.gold import GoldShape, get_versions
+from app.api.gold import get_versions
+from app.api.gold_shapes import GoldShape
 from app.api.ladders import get_ladder
 from app.api.phases import (
     NewPhase,
