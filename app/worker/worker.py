@@ -42,6 +42,7 @@ from app.store.migrate import require_head
 from app.store.session import Database, WriteSession, connection_options, silence_timeout
 from app.store.types import new_id
 from app.worker.analyst import Analyst
+from app.worker.previewer import PREVIEW_SECONDS, Previewer
 from app.worker.process_settings import create_process_pool
 from app.worker.rescorer import Rescorer
 
@@ -122,6 +123,7 @@ class Worker:
         self._context = score_submission.WorkerContext(db, files, self.processes, self.queue, caps, figures)
         self._settlement = GroupSettlement(self._context, self._claim_in, self._unsettled.append)
         self._rescorer = Rescorer(self._context, slots, None if db.sqlite else self._lease, self._unsettled.append)
+        self._previewer = Previewer(self._context, self._rescorer.wake, lambda: self._rescorer.slots.ended)
         self._analyst = Analyst(settings, self._context, self._rescorer.slots, work)
         self._sweeper = OrphanFileSweeper(db, files)
 
@@ -148,6 +150,7 @@ class Worker:
         self._jobs.every(CLEAN_UP_SECONDS, UnscoredFiles(self._db, self._context.files, self._settings).remove_unscored)
         self._jobs.every(RECONCILE_SECONDS, self._rescorer.raise_scorer)
         self._jobs.every(SWITCH_SECONDS, self._rescorer.switch_boards)
+        self._jobs.every(PREVIEW_SECONDS, self._previewer.advance)
         self._jobs.run(lambda: self.queue.run(self._work, self._jobs.stop), "scheduler")
         self._jobs.run(lambda: self._rescorer.run(self._jobs.stop), "rescorer")
         self._jobs.run(lambda: self._analyst.run(self._jobs.stop), "analyst")

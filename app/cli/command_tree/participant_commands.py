@@ -160,6 +160,12 @@ COMMANDS: tuple[CommandDeclaration | GroupDeclaration, ...] = (
             ),
         ),
     ),
+    CommandDeclaration(
+        "errata",
+        "preview.errata",
+        "Show what corrections changed on the boards of a challenge, why, and which ranks moved, newest first.",
+        "assay errata digits",
+    ),
     GroupDeclaration(
         "announcement",
         "Show what organizers announced; for organizers: post, edit and delete announcements.",
