@@ -63,9 +63,17 @@ class Leaders(Shape):
     changed: bool
 
 
+class Primaries(Shape):
+    """The metrics that rank the boards."""
+
+    before: str
+    after: str
+
+
 class BoardDifference(Shape):
     """One board before and after, in the order of the later one."""
 
+    primary: Primaries
     counts: ComparisonCounts
     leaders: Leaders
     rows: list[ComparedRow]

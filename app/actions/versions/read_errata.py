@@ -1,6 +1,7 @@
 """Read the errata of a challenge: what each switch of its boards to other versions changed, and why."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from app.actions.access import Caller, load_visible_challenge, load_visible_phase
@@ -60,6 +61,11 @@ def read_errata(session: ReadSession, caller: Caller, slug: str, phase_slug: str
         if phase_slug in {None, phase.slug}:
             found += _of_phase(session, caller, challenge, phase)
     return sorted(found, key=lambda each: (each.row.switched_at, each.row.id), reverse=True)
+
+
+def last_correction(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> datetime | None:
+    """When the board of a phase was last corrected; None if it never was. Raises NotFound."""
+    return board_switches.last_correction(session, load_visible_phase(session, caller, slug, phase_slug).id)
 
 
 def _of_phase(session: ReadSession, caller: Caller, challenge: Challenge, phase: Phase) -> list[Erratum]:

@@ -54,6 +54,7 @@ def show_difference(
     rows = [_row(row, stored, reader) for row in part["rows"] if wanted(row)]
     leaders = part["leaders"]
     return {
+        "primary": {side: stored[side]["primary"] for side in SIDES},
         "counts": part["counts"],
         "leaders": {side: [reader.team(team) for team in leaders[side]] for side in SIDES}
         | {"changed": leaders["changed"]},

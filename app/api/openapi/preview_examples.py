@@ -4,6 +4,7 @@ from app.api.openapi.examples import JSON, TIMESTAMP
 from app.api.openapi.switch_examples import SWITCH
 
 ROWS: JSON = {
+    "primary": {"before": "f1_macro", "after": "f1_macro"},
     "counts": {
         "ranked_before": 2,
         "ranked_after": 2,

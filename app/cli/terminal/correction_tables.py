@@ -91,15 +91,15 @@ def show_difference(console: "Console", part: Json, title: str) -> None:
     _say(console, f"{title + ': ' if title else ''}{sentence}{lead}.")
     rows = moved + same
     if rows:
-        show_table(console, _columns(rows))
+        show_table(console, _columns(part, rows))
 
 
 def _say(console: "Console", text: str) -> None:
     console.print(clean(text), **PLAIN)
 
 
-def _columns(rows: Sequence[Json]) -> list[Column]:
-    metrics = _common_metrics(rows)
+def _columns(part: Json, rows: Sequence[Json]) -> list[Column]:
+    metrics = _shown_metrics(part)
     return [
         Column("rank", [_rank(row) for row in rows], right=True),
         Column("move", [_move(row) for row in rows], right=True),
@@ -112,12 +112,14 @@ def _columns(rows: Sequence[Json]) -> list[Column]:
     ]
 
 
-def _common_metrics(rows: Sequence[Json]) -> list[str]:
-    """The metrics of both boards; the first ones of each if they share none."""
+def _shown_metrics(part: Json) -> list[str]:
+    """The metrics that rank the boards, then those that both boards have."""
     sides = [
-        dict.fromkeys(name for row in rows if row[side] for name in row[side]["scores"]) for side in ("before", "after")
+        dict.fromkeys(name for row in part["rows"] if row[side] for name in row[side]["scores"])
+        for side in ("before", "after")
     ]
-    return [name for name in sides[1] if name in sides[0] or not sides[0]] or [*sides[0], *sides[1]]
+    common = [name for name in sides[1] if name in sides[0]]
+    return list(dict.fromkeys([part["primary"]["after"], part["primary"]["before"], *common]))
 
 
 def _rank(row: Json) -> str:
