@@ -8,6 +8,7 @@ from app.actions.items.choose_systems import AnalyzedBoard, Scope
 from app.analysis.items.report import MEANINGS
 from app.api.field_types import Body, Label, Shape, TeamReferenceShape, reply_example, request_example
 from app.api.openapi import item_examples as examples
+from app.api.reasons import OptionalReason
 
 MAX_CHANGES = 10_000
 Split = Literal["all", "public", "private"]
@@ -193,8 +194,8 @@ class ItemChange(Body):
         return {"id": self.id, "labels": labels}
 
 
-class RelabellingBody(Body):
-    """Instances with new labels."""
+class RelabellingBody(OptionalReason):
+    """Instances with new labels, and why it is asked, which the audit trail keeps."""
 
     model_config = Body.model_config | request_example(changes=examples.CHANGES)
 

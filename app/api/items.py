@@ -203,7 +203,8 @@ async def post_relabelling(
 
     The audit trail shows who asked, because the answer depends on gold labels. Requires an organizer.
     """
-    board = await _open(state, caller, Question(slug, phase, split, submissions), record="gold.try_relabelling")
+    asked = Question(slug, phase, split, submissions)
+    board = await _open(state, caller.with_reason(body.reason), asked, record="gold.try_relabelling")
     changes = [change.record() for change in body.changes]
 
     def compute() -> dict[str, Any]:
@@ -241,7 +242,7 @@ async def post_corrected_gold(
     Void instances are left out. Folds, groups and other metadata are no part of it. This is a download of gold, which
     the audit trail shows. Requires an organizer.
     """
-    board = await _open(state, caller, Question(slug, phase), record="gold.download")
+    board = await _open(state, caller.with_reason(body.reason), Question(slug, phase), record="gold.download")
     changes = [change.record() for change in body.changes]
 
     def write(target: Path) -> None:

@@ -14,6 +14,7 @@ from app.cli.input.prediction_folder import score_folder
 from app.cli.input.relabelling_file import read_changes
 from app.cli.options import (
     AsJson,
+    AuditReason,
     Classes,
     Options,
     Phase,
@@ -81,6 +82,7 @@ def items(
     positive_label: PositiveLabel = None,
     classes: Classes = None,
     gold_metadata: Mapping[str, Path | None],
+    reason: AuditReason = None,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print all instances of the selection as CSV.")] = False,
     url: Url = None,
     token: Token = None,
@@ -96,7 +98,7 @@ def items(
                     raise typer.BadParameter("applies to a folder of prediction files, with --gold", param_hint=name)
             with connect_client(out, url, token) as client:
                 scope = {"split": split, "submissions": "all" if every else "board"}
-                _answer(out, asked, _ServiceItems(client, source, client.phase(source, phase), scope))
+                _answer(out, asked, _ServiceItems(client, source, client.phase(source, phase), scope, reason))
             return
         if not Path(source).is_dir():
             raise typer.BadParameter("with --gold it has to be a folder of prediction files", param_hint="FOLDER")
@@ -134,8 +136,10 @@ class _Question(NamedTuple):
 class _ServiceItems:
     """The systems of a phase."""
 
-    def __init__(self, client: "Client", slug: str, phase: str, scope: Mapping[str, str | None]) -> None:
-        self._client, self._slug, self._phase, self._scope = client, slug, phase, scope
+    def __init__(
+        self, client: "Client", slug: str, phase: str, scope: Mapping[str, str | None], reason: str | None
+    ) -> None:
+        self._client, self._slug, self._phase, self._scope, self._reason = client, slug, phase, scope, reason
 
     def items(self, *, select: str, sort: str, limit: int) -> dict[str, Any]:
         return self._client.items(self._slug, self._phase, select=select, sort=sort, limit=limit, **self._scope)
@@ -150,10 +154,10 @@ class _ServiceItems:
         return self._client.near_duplicates(self._slug, self._phase, **self._scope)
 
     def try_relabelling(self, changes: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        return self._client.try_relabelling(self._slug, self._phase, changes, **self._scope)
+        return self._client.try_relabelling(self._slug, self._phase, changes, reason=self._reason, **self._scope)
 
     def save_corrected_gold(self, changes: Sequence[dict[str, Any]], target: Path) -> None:
-        self._client.save_corrected_gold(self._slug, self._phase, changes, target)
+        self._client.save_corrected_gold(self._slug, self._phase, changes, target, reason=self._reason)
 
 
 def _answer(out: CommandOutput, asked: _Question, systems: "_ServiceItems | FolderItems") -> None:

@@ -27,15 +27,25 @@ class ItemCalls(Transport):
         """Systems of different teams with the same errors; filters: `split` and `submissions`."""
         return self._json("GET", phase_path(slug, phase, "items", "near-duplicates"), params=filters)
 
-    def try_relabelling(self, slug: str, phase: str, changes: Sequence[Json], **filters: str | None) -> Json:
+    def try_relabelling(
+        self, slug: str, phase: str, changes: Sequence[Json], *, reason: str | None = None, **filters: str | None
+    ) -> Json:
         """Ranks and values before and after changes: `{"id", "label" or "labels"}`, null to void an instance."""
         path = phase_path(slug, phase, "items", "relabelling")
-        return self._json("POST", path, json={"changes": list(changes)}, params=filters)
+        return self._json("POST", path, json={"changes": list(changes), "reason": reason}, params=filters)
 
     def save_corrected_gold(
-        self, slug: str, phase: str, changes: Sequence[Json], target: Path, *, form: str = "gold"
+        self,
+        slug: str,
+        phase: str,
+        changes: Sequence[Json],
+        target: Path,
+        *,
+        form: str = "gold",
+        reason: str | None = None,
     ) -> None:
         """Write the gold with changes to a file, or the changes alone (`jsonl`, `csv`)."""
         path = phase_path(slug, phase, "items", "corrected-gold")
-        reply = self._call("POST", path, json={"changes": list(changes)}, params={"format": form})
+        body = {"changes": list(changes), "reason": reason}
+        reply = self._call("POST", path, json=body, params={"format": form})
         target.write_bytes(reply.content)

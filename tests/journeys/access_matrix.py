@@ -38,6 +38,7 @@ SENT: dict[str, Any] = {
     "gold": GOLD,
     "grant": {"team": "Nobody", "total": 1, "reason": "r"},
     "hierarchy": {"parents": {"a": ["r"], "b": ["r"]}},
+    "changes": {"changes": [{"id": "t1", "label": "a"}]},
     "new-viewer": {"email": "{spare}", "role": "viewer"},
     "phase": {"name": "later {unique}", "opens_at": "2090-01-01T00:00:00Z"},
     "predictions": CORRECT_PREDICTIONS,

@@ -34,7 +34,8 @@ UNIQUE = itertools.count(1)
 ABSENT = "0" * 32
 FILE_NAME = "train.json"
 ALLOWED_IN_ARCHIVED = {
-    f"/api/v1/challenges/{{slug}}/{verb}" for verb in ("archive", "unarchive", "copy", "recipe/check")
+    *(f"/api/v1/challenges/{{slug}}/{verb}" for verb in ("archive", "unarchive", "copy", "recipe/check")),
+    *(f"/api/v1/challenges/{{slug}}/phases/{{phase}}/items/{verb}" for verb in ("relabelling", "corrected-gold")),
 }
 PAST, FUTURE = "2021-01-01T00:00:00Z", "2090-01-01T00:00:00Z"
 

@@ -324,6 +324,18 @@ SUBMISSIONS = (
     ),
     Act("ada", "POST", SUBMISSION + "/unselect", ("submission.unselect",), role="captain"),
     Act("olga", "POST", SUBMISSION + "/select", ("submission.select",), body=WHY, reason=WHY["reason"]),
+    # whoever reads items, or asks what if, learns labels of the gold
+    Act("viewer", "GET", PHASE + "/items", ("gold.read_items",), role="viewer", changes={"gold": (None, 1)}),
+    Act(
+        *("olga", "POST", PHASE + "/items/relabelling", ("gold.try_relabelling",)),
+        body={"changes": [{"id": "t1", "label": "b"}]} | WHY,
+        reason=WHY["reason"],
+    ),
+    Act(
+        *("olga", "POST", PHASE + "/items/corrected-gold", ("gold.download",)),
+        body={"changes": [{"id": "t1", "label": "b"}]} | WHY,
+        reason=WHY["reason"],
+    ),
     Act(
         "ada",
         "POST",
@@ -383,6 +395,7 @@ WITHOUT_REASON = {
     ("POST", PHASE + "/submissions"),
     ("POST", CHALLENGE + "/submissions"),
     ("GET", DRAFT + "/data"),
+    ("GET", PHASE + "/items"),
     ("GET", SUBMISSION + "/predictions"),
     ("GET", CHALLENGE + "/export"),
 }

@@ -13,7 +13,7 @@ from app.analysis.convert.measures import ONE_CLASS_MEASURES, RATIO_MEASURES
 from tests.live_service import MAX_WAIT_SECONDS
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = {"what-if.md": 5, "convert.md": 4, "pairs.md": 3}
+PAGES = {"what-if.md": 5, "convert.md": 4, "pairs.md": 3, "item-analysis.md": 3}
 """The pages, and how many worked commands each has at least."""
 BLOCKS = re.compile(r"```sh\n(.*?)```\n\n```text\n(.*?)```", re.DOTALL)
 

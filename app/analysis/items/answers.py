@@ -176,7 +176,7 @@ def _right_labels(case: EvaluationInput) -> Bool:
     """Whether each instance of a single-label task has a label that the gold accepts."""
     predicted = case.predicted.codes
     if case.gold.offsets is None:
-        return (predicted == case.gold.codes) & (predicted != MISSING_CODE)
+        return np.asarray((predicted == case.gold.codes) & (predicted != MISSING_CODE))
     right = np.zeros(len(predicted), dtype=np.bool_)
     present = predicted != MISSING_CODE
     right[present] = case.predicted.overlap(case.gold, len(case.spec.classes))

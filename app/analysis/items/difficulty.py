@@ -132,7 +132,7 @@ def _correlation(cross: Int, one: Int, other: Int) -> Float:
     spread = np.sqrt(one.astype(np.float64)) * np.sqrt(other.astype(np.float64))
     found = np.full(len(cross), np.nan)
     np.divide(cross.astype(np.float64), spread, out=found, where=spread > 0)
-    return np.clip(found, -1.0, 1.0)
+    return np.asarray(np.clip(found, -1.0, 1.0))
 
 
 def order_rows(statistics: ItemStatistics, sort: str) -> Int:

@@ -16,12 +16,14 @@ The expected number of common errors is the sum over the instances of P(a wrong)
 independent events of these probabilities.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
+from app.analysis.items.agreement import Agreement, measure_agreement
 from app.analysis.items.answers import AnswerMatrix
 from app.analysis.items.difficulty import Votes
 
@@ -29,6 +31,10 @@ NEAR = 0.8
 """The share of equal errors from which a pair is reported."""
 MIN_DEVIATIONS = 5.0
 """How many standard deviations above the expectation a reported pair is at least."""
+LISTED = 20
+"""How many pairs are listed at least."""
+MAX_PAIRS = 1000
+"""How many pairs are listed at most."""
 MIN_ERRORS = 10
 """How many instances at least one of the two gets wrong; with fewer no file says enough."""
 Float = NDArray[np.float64]
@@ -67,20 +73,27 @@ class ErrorPair:
         return self.overlap >= NEAR and (self.deviations is None or self.deviations >= MIN_DEVIATIONS)
 
 
-def compare_errors(matrix: AnswerMatrix, votes: Votes, teams: list[str]) -> list[ErrorPair]:
-    """All pairs of systems of different teams, those with the largest share of equal errors first."""
-    errors = _Errors(matrix, votes)
-    pairs = [errors.pair(a, b) for a, b in combinations(range(len(matrix.systems)), 2) if teams[a] != teams[b]]
-    return sorted(
-        pairs, key=lambda pair: (not pair.identical, -(pair.overlap or 0), -(pair.same_wrong), pair.a, pair.b)
-    )
+def compare_errors(
+    matrix: AnswerMatrix, votes: Votes, teams: Sequence[str], listed: int = LISTED
+) -> tuple[list[ErrorPair], int]:
+    """Pairs of systems of different teams, those with the largest share of equal errors first; and how many there are.
+
+    The list ends after `listed` pairs, or after the last one that shares enough errors to be reported, but after at most
+    MAX_PAIRS; the expectation, which takes most of the time, is computed for these alone.
+    """
+    found = measure_agreement(matrix, votes)
+    pairs = [(a, b) for a, b in combinations(range(len(matrix.systems)), 2) if teams[a] != teams[b]]
+    errors = _Errors(matrix, votes, found)
+    pairs.sort(key=lambda pair: errors.order(*pair))
+    enough = sum(errors.is_candidate(a, b) for a, b in pairs)
+    return [errors.pair(a, b) for a, b in pairs[: max(listed, min(enough, MAX_PAIRS))]], len(pairs)
 
 
 class _Errors:
     """The wrong answers of all systems, and what is counted once for all pairs."""
 
-    def __init__(self, matrix: AnswerMatrix, votes: Votes) -> None:
-        self._matrix = matrix
+    def __init__(self, matrix: AnswerMatrix, votes: Votes, found: Agreement) -> None:
+        self._matrix, self._found = matrix, found
         self._wrong = ~matrix.right
         self._systems, n = matrix.codes.shape
         counts = np.where(votes.right, 0, votes.counts)
@@ -99,19 +112,36 @@ class _Errors:
             found[row] = votes.counts[order[np.searchsorted(keys, base + codes, sorter=order)]]
         return found
 
+    def _identical(self, a: int, b: int) -> bool:
+        return self._matrix.contents[a] == self._matrix.contents[b]
+
+    def _overlap(self, a: int, b: int) -> float:
+        either = self._either_wrong(a, b)
+        return int(self._found.same_wrong[a, b]) / either if either else 0.0
+
+    def _either_wrong(self, a: int, b: int) -> int:
+        return int(self._found.wrong[a] + self._found.wrong[b] - self._found.both_wrong[a, b])
+
+    def order(self, a: int, b: int) -> tuple[bool, float, int, int, int]:
+        """The sort key of a pair: identical files, then the largest share and number of equal errors."""
+        return not self._identical(a, b), -self._overlap(a, b), -int(self._found.same_wrong[a, b]), a, b
+
+    def is_candidate(self, a: int, b: int) -> bool:
+        """Whether a pair shares enough errors to be reported, whatever is expected."""
+        return self._identical(a, b) or self._overlap(a, b) >= NEAR
+
     def pair(self, a: int, b: int) -> ErrorPair:
-        codes, wrong = self._matrix.codes, self._wrong
-        alike, both = codes[a] == codes[b], wrong[a] & wrong[b]
-        either, same = wrong[a] | wrong[b], alike & wrong[a]
+        """The pair with its expectation."""
+        wrong, count = self._wrong, int(self._found.same_wrong[a, b])
+        same = (self._matrix.codes[a] == self._matrix.codes[b]) & wrong[a]
         expected, variance = self._expectation(a, b, same)
-        count = int(same.sum())
         return ErrorPair(
             a,
             b,
-            self._matrix.contents[a] == self._matrix.contents[b],
-            int(alike.sum()),
-            int(either.sum()),
-            int(both.sum()),
+            self._identical(a, b),
+            int(self._found.equal[a, b]),
+            self._either_wrong(a, b),
+            int(self._found.both_wrong[a, b]),
             count,
             expected,
             (count - expected) / variance**0.5 if variance > 0 else None,

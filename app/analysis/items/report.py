@@ -21,7 +21,6 @@ from app.text.spreadsheet_cells import escape_formula
 SORTS = ("suspicion", "right", "discrimination", "agreement", "id")
 SELECTIONS = ("all", "suspect", "none_right", "all_right", "negative")
 MAX_ANSWERS = 5
-MAX_PAIRS = 1000
 CSV_COLUMNS = (
     *("id", "gold", "right", "systems", "right_share", "suspicion", "discrimination", "total_correlation"),
     *("agreement", "error_agreement", "rival", "rival_votes"),
@@ -126,17 +125,16 @@ class ItemAnalysis:
 
     def near_duplicates(self, teams: Sequence[str]) -> dict[str, Any]:
         """The pairs of different teams with more equal errors than independent systems have, then the next ones."""
-        pairs = compare_errors(self.matrix, self.votes, list(teams))
-        reported = sum(pair.reported for pair in pairs)
-        shown = sorted(pairs, key=lambda pair: not pair.reported)[: max(min(reported, MAX_PAIRS), 20)]
+        shown, compared = compare_errors(self.matrix, self.votes, teams)
+        shown.sort(key=lambda pair: not pair.reported)
         return {
             "instances": len(self.matrix.ids),
-            "compared": len(pairs),
-            "reported": reported,
+            "compared": compared,
+            "reported": sum(pair.reported for pair in shown),
             "thresholds": {"overlap": NEAR, "deviations": MIN_DEVIATIONS, "errors": MIN_ERRORS},
             "meaning": WARNING,
             "pairs": [self._pair(pair) for pair in shown],
-            "left_out": len(pairs) - len(shown),
+            "left_out": compared - len(shown),
         }
 
     def _pair(self, pair: ErrorPair) -> dict[str, Any]:

@@ -40,6 +40,12 @@ COMMANDS: tuple[CommandDeclaration | GroupDeclaration, ...] = (
         "assay order results.csv --html report.html",
     ),
     CommandDeclaration(
+        "items",
+        "items.items",
+        "Find suspect gold, systems with the same errors, and what a relabelling would move.",
+        "assay items digits --phase main --select suspect",
+    ),
+    CommandDeclaration(
         "convert",
         "convert.convert",
         "Find all counts that fit published figures, or prove that there are none.",

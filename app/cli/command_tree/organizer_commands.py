@@ -28,12 +28,6 @@ COMMANDS: tuple[CommandDeclaration | GroupDeclaration, ...] = (
         f"assay delete {EXAMPLE_SUBMISSION_ID}",
     ),
     CommandDeclaration(
-        "items",
-        "items.items",
-        "Find suspect gold, systems with the same errors, and what a relabelling would move.",
-        "assay items digits --phase main --select suspect",
-    ),
-    CommandDeclaration(
         "audit",
         "audit.audit",
         "Show who did what, when and why: in a challenge, for its organizers, or on the whole site.",

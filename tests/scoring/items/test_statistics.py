@@ -133,7 +133,9 @@ def expectation(matrix: AnswerMatrix, a: int, b: int) -> tuple[float, float]:
 
 def test_expected_errors_in_common_are_those_of_the_definition() -> None:
     matrix = drawn(5, 6, 70)
-    for pair in compare_errors(matrix, count_votes(matrix), list(matrix.systems)):
+    pairs, count = compare_errors(matrix, count_votes(matrix), matrix.systems)
+    assert len(pairs) == count == 15
+    for pair in pairs:
         expected, variance = expectation(matrix, pair.a, pair.b)
         assert pair.expected == pytest.approx(expected, abs=1e-9)
         assert pair.deviations == pytest.approx((pair.same_wrong - expected) / variance**0.5, abs=1e-9)
@@ -142,7 +144,7 @@ def test_expected_errors_in_common_are_those_of_the_definition() -> None:
 @given(st.integers(0, 2**32 - 1))
 def test_independent_systems_are_not_reported(seed: int) -> None:
     matrix = drawn(seed, 8, 300)
-    assert not any(pair.reported for pair in compare_errors(matrix, count_votes(matrix), list(matrix.systems)))
+    assert not any(pair.reported for pair in compare_errors(matrix, count_votes(matrix), matrix.systems)[0])
 
 
 @pytest.mark.parametrize("changed", [0, 5, 20])
@@ -154,13 +156,14 @@ def test_a_copy_with_a_few_changes_is_reported(changed: int) -> None:
     codes[-1, places] = (codes[-1, places] + 1) % 3
     gold = matrix.gold.codes
     copied = single_labels(gold, codes)
-    pairs = compare_errors(copied, count_votes(copied), list(copied.systems))
+    pairs, count = compare_errors(copied, count_votes(copied), copied.systems, listed=1)
+    assert (len(pairs), count) == (1, 36)
     assert [(pair.a, pair.b, pair.identical) for pair in pairs if pair.reported] == [(3, 8, changed == 0)]
 
 
 def test_systems_of_one_team_are_not_compared() -> None:
     matrix = drawn(2, 3, 30)
-    assert len(compare_errors(matrix, count_votes(matrix), ["x", "x", "y"])) == 2
+    assert compare_errors(matrix, count_votes(matrix), ["x", "x", "y"])[1] == 2
 
 
 def test_undefined_values_come_last_in_every_order() -> None:
