@@ -15,7 +15,9 @@ from app.actions.archives.archive_member import ArchiveMember
 from app.actions.archives.write_instances import InstancesWriter
 from app.actions.audit.record import record
 from app.actions.challenges.upload_gold import stored_file_kind
+from app.actions.receipts.issue_receipts import LOG_KIND
 from app.actions.scoring_tasks.scoring_request import gold_reference
+from app.actions.transparency.read_log import LogPending, LogRecordErased, NotLogged, prove_record
 from app.archives import layout
 from app.errors import BadRequest
 from app.files import FileStore
@@ -49,6 +51,8 @@ class PhaseExport:
     head: Json
     versions: objects.Versions
     missing: set[str] = field(default_factory=set)
+    receipts: dict[str, bool] = field(default_factory=dict)
+    """The receipts that the archive has, and whether it has a proof that the log has each of them."""
     finished: set[str] = field(default_factory=set)
     """The submissions that the archive lists as finished: it holds scores of these alone."""
 
@@ -262,22 +266,32 @@ def _rows_of_submissions(
 
 
 def _receipt_files(export: PhaseExport) -> Iterator[ArchiveMember]:
-    def collect(session: ReadSession, page: Sequence[Submission]) -> list[Receipt]:
-        return archived_rows.of_submissions(session, Receipt, [row.id for row in page])
+    def collect(session: ReadSession, page: Sequence[Submission]) -> list[tuple[Receipt, str | None]]:
+        rows = archived_rows.of_submissions(session, Receipt, [row.id for row in page])
+        return [(row, _proof(session, row.id)) for row in rows if export.versions.have(row)]
 
     for page in _collected(export, collect):
-        for row in page:
+        for row, proof in page:
+            export.receipts[row.id] = proof is not None
             yield ArchiveMember(layout.receipt_member(row.id), row.created_at, [row.envelope.encode()])
+            if proof is not None:
+                yield ArchiveMember(layout.proof_member(row.id), row.created_at, [proof.encode()])
+
+
+def _proof(session: ReadSession, receipt_id: str) -> str | None:
+    """The proof that the log has a receipt; None while it has none, as for private scores before the release."""
+    try:
+        return prove_record(session, receipt_id, LOG_KIND)
+    except (NotLogged, LogPending, LogRecordErased):
+        return None
 
 
 def _receipt_rows(export: PhaseExport) -> Iterator[Json]:
     def collect(session: ReadSession, page: Sequence[Submission]) -> list[Json]:
         rows = archived_rows.of_submissions(session, Receipt, [row.id for row in page])
-        logged = archived_rows.log_records_of(session, [row.id for row in rows])
+        proved = export.receipts
         return [
-            objects.archived_receipt(row, export.versions, logged.get(row.id))
-            | {"file": layout.receipt_member(row.id), "proof": None}
-            for row in rows
+            objects.archived_receipt(row, export.versions, proved=proved[row.id]) for row in rows if row.id in proved
         ]
 
     for page in _collected(export, collect):

@@ -1,6 +1,6 @@
 """Queries for the archive of a phase: its rows page by page, up to the newest submission at the beginning."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TypeVar
 
 from sqlalchemy import Select, func, or_, select
@@ -10,7 +10,6 @@ from app.store.session import ReadSession
 from app.store.tables import (
     BoardSwitch,
     GoldVersion,
-    LogRecord,
     Receipt,
     Recipe,
     Score,
@@ -77,9 +76,3 @@ def switches_of(session: ReadSession, phase_id: str) -> list[BoardSwitch]:
     """The switches of the boards of a phase, oldest first, with what they changed."""
     query = select(BoardSwitch).where(BoardSwitch.phase_id == phase_id).options(undefer(BoardSwitch.errata))
     return list(session.scalars(query.order_by(BoardSwitch.number)))
-
-
-def log_records_of(session: ReadSession, object_ids: Iterable[str]) -> dict[str, LogRecord]:
-    """The records of the transparency log about these receipts, by receipt."""
-    query = select(LogRecord).where(LogRecord.kind == "receipt", LogRecord.object_id.in_(list(object_ids)))
-    return {str(row.object_id): row for row in session.scalars(query.order_by(LogRecord.id.desc()))}
