@@ -14,6 +14,7 @@ from app.text.spreadsheet_cells import escape_formula
 
 RANK_SET = ("rank_low", "rank_high", "tie_group")
 ENDS = ("low", "high")  # of intervals
+VERSIONS = ("gold_version", "recipe_version", "scorer_version")  # the same in all rows of a board
 INTERVAL_DIGITS = 3  # significant ones of the ends of an interval in LaTeX
 LATEX_DIGITS = 6  # significant ones; organizers read all digits as JSON and CSV
 
@@ -24,7 +25,8 @@ def csv_pieces(board: dict[str, Any]) -> Iterator[bytes]:
     head = ["rank", "team", "method", "submission", "submitted_at", "entries", "baseline"]
     head += ["mark", "on_behalf", "public_rank", *names, *RANK_SET]
     head += [f"{name} {end}" for name in names for end in ENDS]
-    lines = chain([head], (_csv_fields(row, names) for row in board["rows"]))
+    versions = [board[name] for name in VERSIONS]
+    lines = chain([[*head, *VERSIONS]], ([*_csv_fields(row, names), *versions] for row in board["rows"]))
     while some := list(islice(lines, ROWS_AT_ONCE)):
         out = io.StringIO()
         csv.writer(out, lineterminator="\n").writerows(some)

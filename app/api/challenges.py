@@ -344,21 +344,29 @@ def get_recipe(slug: str, caller: CallerDep, state: AppStateDep, phase: RecipePh
     "/challenges/{slug}/recipe",
     summary="Activate a new recipe",
     responses=error_responses(
-        errors.Forbidden, errors.NotFound, errors.RecipeInUse, errors.PhaseReleased, errors.InvalidRecipe
+        errors.Forbidden, errors.NotFound, errors.RecipeInUse, errors.SwitchPending, errors.InvalidRecipe
     ),
 )
 def put_recipe(
-    slug: str, body: RecipeBody, caller: AuditedOrganizerDep, state: AppStateDep, phase: RecipePhase = None
+    slug: str,
+    body: RecipeBody,
+    caller: AuditedOrganizerDep,
+    state: AppStateDep,
+    *,
+    phase: RecipePhase = None,
+    draft: Annotated[bool, Query(description="Leave it a draft in any case.")] = False,
 ) -> RecipeShape:
     """Activates a new version of the recipe; with `phase`, a recipe of this phase alone.
 
-    Once there are submissions, except for tests by organizers, only changes that need no rescoring are allowed.
+    Once there are submissions, except for tests by organizers, a recipe that needs new scores becomes a draft, as
+    `status` says; so does one that ranks a released phase in another way. `POST …/recipe/{version}/activate` activates
+    it with a reason.
     """
+    wanted = True if draft else None
     with state.db.write() as session:
         fields = body.model_dump(exclude_none=True)
-        return recipe_shape(
-            session, caller, change_recipe(session, caller, slug, fields, queue=state.queue, phase=phase)
-        )
+        stored = change_recipe(session, caller, slug, fields, queue=state.queue, phase=phase, draft=wanted)
+        return recipe_shape(session, caller, stored)
 
 
 @router.delete(

@@ -32,6 +32,7 @@ from app.actions.challenges.upload_gold import (
     stored_gold_file,
 )
 from app.actions.scoring_tasks.scoring_request import GoldReference, gold_reference, publish_prepared_gold
+from app.actions.versions.read_switches import switch_of_gold
 from app.api.dependencies import (
     AccountDep,
     AppState,
@@ -67,16 +68,17 @@ from app.api.http.uploads import (
 )
 from app.api.limits.reader_queue import TooManyWaiting
 from app.api.openapi import examples, gold_examples
-from app.api.reasons import NO_REASON, OptionalReason
+from app.api.reasons import NO_ACTIVATION, Activation
 from app.api.recipes import inference_shape
+from app.api.switches import switch_shape
 from app.files import StoredFile
 from app.formats import FileKind
 from app.gold_metadata import CLASSES, GOLD_METADATA, GoldMetadataDeclaration
 from app.prepared.gold_source import GoldFile
-from app.queue import Queue
 from app.receipts.gold_commitment import NONCE_BYTES
 from app.scoring_processes.messages import GoldSummary
-from app.store.session import WriteSession
+from app.store.session import ReadSession, WriteSession
+from app.store.tables import GoldVersion
 
 router = api_router("gold", prefix="/challenges/{slug}/phases/{phase}/gold", route_class=GoldMetadataRoute)
 VersionNumber = Annotated[int, Path(ge=1, le=2**31 - 1)]
@@ -94,11 +96,27 @@ class ClassCounts(Shape):
     )
 
 
-def _activate(session: WriteSession, caller: Caller, slug: str, phase: str, number: int, *, queue: Queue) -> GoldShape:
-    """Activate a version, and report remarks and what its scores reveal."""
-    version, remarks = activate_gold(session, caller, slug, phase, number, queue=queue)
+def _activate(
+    state: AppState, session: WriteSession, caller: Caller, slug: str, phase: str, number: int, *, lists: bool = False
+) -> GoldShape:
+    """Activate a version, and report remarks, what its scores reveal, and the switch if it needs one."""
+    version, remarks = activate_gold(session, caller, slug, phase, number, queue=state.queue, lists_instances=lists)
     inference = inference_shape(read_inference_bound(session, caller, slug, phase))
-    return gold_shape(version, remarks).model_copy(update={"inference": inference})
+    return gold_shape(version, remarks).model_copy(
+        update={"inference": inference, **_switch_fields(state, session, caller, slug, phase, version)}
+    )
+
+
+def _switch_fields(
+    state: AppState, session: ReadSession, caller: Caller, slug: str, phase: str, version: GoldVersion
+) -> dict[str, Any]:
+    """The fields that show how far the activation of a version has come."""
+    organized = load_organized_phase(session, caller, slug, phase, writes=False)
+    view = switch_of_gold(session, organized, version, slots=state.settings.workers)
+    if view is None:
+        return {}
+    shape = switch_shape(view)
+    return {"switch": shape, "progress": shape.progress, "eta": shape.eta, "blocked_by": shape.blocked_by}
 
 
 @router.post(
@@ -108,7 +126,8 @@ def _activate(session: WriteSession, caller: Caller, slug: str, phase: str, numb
     responses=error_responses(
         errors.Forbidden,
         errors.NotFound,
-        errors.GoldAlreadyActive,
+        errors.SwitchPending,
+        errors.ReasonRequired,
         errors.TooLarge,
         errors.UnsupportedMedia,
         errors.InvalidGold,
@@ -174,7 +193,7 @@ def _store_gold(
         }
         row = store_gold(session, caller, slug, phase, **read)
         gold = gold_reference(row)
-        shape = _activate(session, caller, slug, phase, row.version, queue=state.queue) if activate else gold_shape(row)
+        shape = _activate(state, session, caller, slug, phase, row.version) if activate else gold_shape(row)
     _publish(state, gold)
     return shape
 
@@ -209,7 +228,8 @@ def get_versions(
 def get_version(slug: str, phase: str, version: VersionNumber, caller: AccountDep, state: AppStateDep) -> GoldShape:
     """Returns the status and properties of a version, without the labels."""
     with state.db.read() as session:
-        return gold_shape(load_gold_version(session, caller, slug, phase, version)[1])
+        row = load_gold_version(session, caller, slug, phase, version)[1]
+        return gold_shape(row).model_copy(update=_switch_fields(state, session, caller, slug, phase, row))
 
 
 @router.get(
@@ -233,7 +253,8 @@ def get_data(slug: str, phase: str, version: VersionNumber, caller: AccountDep, 
     responses=error_responses(
         errors.Forbidden,
         errors.NotFound,
-        errors.GoldAlreadyActive,
+        errors.SwitchPending,
+        errors.ReasonRequired,
         errors.GoldNotDraft,
         errors.PhaseReleased,
         errors.InvalidGold,
@@ -247,14 +268,19 @@ def post_activate(
     version: VersionNumber,
     caller: AccountDep,
     state: AppStateDep,
-    body: OptionalReason = NO_REASON,
+    response: Response,
+    body: Activation = NO_ACTIVATION,
 ) -> GoldShape:
-    """Activates a version at once; the active one retires, and test entries are scored again.
+    """Activates a version. Before the first submission, except for tests by organizers, it is active at once (201).
 
-    Once something was submitted, except for tests by organizers, a phase with active gold refuses another version.
+    After that a reason is required, and the reply is 202: the version is `activating` while all submissions are scored
+    by it. Then the boards switch at once, and the former version retires. It can be activated again in the same way.
     """
     with state.db.write() as session:
-        return _activate(session, caller.with_reason(body.reason), slug, phase, version, queue=state.queue)
+        acting = caller.with_reason(body.reason)
+        shape = _activate(state, session, acting, slug, phase, version, lists=body.lists_instances)
+    response.status_code = 202 if shape.status == "activating" else 201
+    return shape
 
 
 @router.delete(

@@ -5,6 +5,7 @@ from pydantic import Field
 from app.api.field_types import Moment, Shape, reply_example
 from app.api.openapi import gold_examples
 from app.api.recipes import InferenceShape
+from app.api.switches import BLOCKED_DESCRIPTION, BlockedShape, SwitchProgress, SwitchShape
 from app.store.tables import GoldVersion
 
 
@@ -66,6 +67,10 @@ class GoldShape(Shape):
     inference: InferenceShape | None = Field(
         None, description="After activation: what scores can reveal about this gold."
     )
+    switch: SwitchShape | None = Field(None, description="While it is `activating`: the pending switch of the board.")
+    progress: SwitchProgress | None = Field(None, description="How far the switch has come; null without one.")
+    eta: float | None = Field(None, description="Seconds until all submissions are scored, estimated.")
+    blocked_by: list[BlockedShape] = Field(default_factory=list, description=BLOCKED_DESCRIPTION)
 
 
 def gold_shape(version: GoldVersion, remarks: list[str] | None = None) -> GoldShape:

@@ -14,6 +14,7 @@ from starlette.concurrency import run_in_threadpool
 
 from app import errors
 from app.actions.access import Caller
+from app.actions.history.former_board import AskedBoard
 from app.actions.submissions.read_leaderboard import (
     MAX_PAGE_ROWS,
     ROWS_AT_ONCE,
@@ -103,6 +104,15 @@ class SignificanceState(Shape):
     computed_at: Moment | None
 
 
+class FormerBoard(Shape):
+    """Which board was asked for, if it is not the present one."""
+
+    at: Moment | None = Field(description="The time of its submissions, withdrawals, disqualifications and selections.")
+    in_force_since: Moment
+    in_force_until: Moment | None = Field(description="Null if its versions are in force now.")
+    meaning: str
+
+
 class Board(Shape):
     """A leaderboard, best first."""
 
@@ -120,6 +130,10 @@ class Board(Shape):
     draw_seed: str = Field(description="The public seed of all resampling with this gold; it is never drawn again.")
     significance: SignificanceState
     as_of: Moment = Field(description="The time of the newest submission, gold or recipe that the board shows.")
+    unscored: int = Field(
+        0, description="How many finished submissions it lacks, as they have no scores by its versions."
+    )
+    former: FormerBoard | None = Field(None, description="For `as_of` and named versions; null for the present board.")
     metrics: list[dict[str, Any]]
     ladder: LadderShape | None = Field(
         None, description="While a Ladder limits feedback: its outputs are shown instead of scores. Null otherwise."
@@ -186,7 +200,7 @@ def _read_board(session: ReadSession, key: BoardKey) -> tuple[CacheableBoard, by
     """The board and its encoded body, which is empty if the board is refused or streamed."""
     page = BoardPage.parse(key.limit, key.cursor)
     result = build_cacheable_board(
-        session, key.view, key.slug, key.phase, split=key.split, metric=key.metric, page=page
+        session, key.view, key.slug, key.phase, split=key.split, metric=key.metric, page=page, asked=key.asked
     )
     if result.board is None or result.rows is None or _is_streamed(key, result.rows):
         return result, b""
@@ -231,9 +245,11 @@ def _streamed_reply(db: Database, form: BoardFormat, board: dict[str, Any], rows
 def _is_cacheable(key: BoardKey, board: dict[str, Any] | None) -> bool:
     """Whether a reply may be cached.
 
-    Only boards by the primary metric, and of pages those that a reader meets from the first one on, so that arbitrary
-    metric strings and cursors cannot fill the cache.
+    Only boards by the primary metric, none of a former time, and of pages those that a reader meets from the first one
+    on, so that arbitrary metric strings, times and cursors cannot fill the cache.
     """
+    if key.asked.at is not None:
+        return False
     if board is None:
         return key.metric is None and key.cursor is None
     page = BoardPage.parse(key.limit, key.cursor)
@@ -269,6 +285,8 @@ def identify_reader(state: AppState, caller: Caller, slug: str, phase: str) -> t
         errors.SplitHidden,
         errors.NotFound,
         errors.NoGold,
+        errors.NoSuchBoard,
+        errors.TooMuchHistory,
     ),
     openapi_extra=TOKEN_OPTIONAL,
 )
@@ -295,6 +313,16 @@ async def get_leaderboard(
         int | None, Query(ge=1, le=MAX_PAGE_ROWS, description="Rows per page; without it, the reply has all rows.")
     ] = None,
     cursor: Cursor = None,
+    as_of: Annotated[
+        Moment | None,
+        Query(description="The board as it was at this past time (RFC 3339), by the versions that were in force then."),
+    ] = None,
+    gold_version: Annotated[
+        int | None, Query(ge=1, description="Compute the board by this gold version, which was in force once.")
+    ] = None,
+    recipe_version: Annotated[
+        int | None, Query(ge=1, description="Compute the board by this recipe version, which was in force once.")
+    ] = None,
 ) -> Response:
     """Returns the ranking of a phase. Ranks use full precision; values are shown with the digits that the recipe sets.
 
@@ -305,9 +333,15 @@ async def get_leaderboard(
     between two requests, a row that has moved can appear on both pages or on neither. As CSV or LaTeX, which have no
     `next`, the cursor is the number of rows read so far. The reply is compressed with gzip if the client accepts that.
     CSV or LaTeX of more than 20,000 rows is sent while the rows are read, so it has no ETag.
+
+    `as_of` names a former time: the submissions accepted by then, and what was withdrawn, disqualified and selected
+    then. Teams have their present names and members. Before the final release such a board shows the public split.
+    With `gold_version` or `recipe_version` alone the other one is what was in force with it last. The Board says in
+    `former` which board it is, and in `unscored` how many submissions lack scores by these versions.
     """
+    asked = AskedBoard(as_of, gold_version, recipe_version)
     view, reader = await run_in_threadpool(identify_reader, state, caller, slug, phase)
-    key = BoardKey(slug, phase, view, split, metric, board_format, limit, cursor)
+    key = BoardKey(slug, phase, view, split, metric, board_format, limit, cursor, asked)
     render = board_render(state, key)
     entry = await state.board_cache.get_or_build(key, render, reader)
     return entry.response(",".join(request.headers.getlist("accept-encoding")))

@@ -47,7 +47,7 @@ from app.text.given_times import in_zone, optional_in_zone
 
 router = api_router("phases")
 
-Report = Literal["scores", "intervals", "per_class", "confusion", "curves", "significance", "rankings"]
+Report = Literal["scores", "intervals", "per_class", "confusion", "curves", "significance", "rankings", "history"]
 BoardRule = Literal["public", "hidden", "after_close"]
 BOARD_RULE_DESCRIPTION = (
     "`after_close`: shown once the phase has closed and all submissions from before have been scored."

@@ -10,6 +10,7 @@ from app.actions.challenges.inference_bounds import PhaseInferenceBound, read_in
 from app.actions.challenges.replace_recipe import RecipeInForce
 from app.actions.submissions.board_scores import describe_selection
 from app.actions.submissions.ladder_board import stored_ladder_meaning
+from app.actions.versions.recipe_versions import pending_switches_to
 from app.api.field_types import Shape, reply_example
 from app.api.ladder_fields import LadderRuleField
 from app.api.openapi import examples
@@ -61,13 +62,20 @@ class InferenceShape(Shape):
     lowered_by: list[str]
 
 
+class SwitchReference(Shape):
+    """A pending switch of the board of a phase."""
+
+    phase: str
+    number: int
+
+
 class RecipeShape(Shape):
     """A recipe with its version."""
 
     model_config = reply_example(examples.RECIPE)
 
     version: int
-    status: Literal["draft", "active", "retired"]
+    status: Literal["draft", "activating", "active", "retired"]
     phase: str | None = Field(description="The phase whose own recipe it is; null for the one that phases share.")
     primary: Any = Field(examples=["f1_macro"])
     metrics: list[Any] = Field(examples=[["f1_macro", "accuracy"]])
@@ -82,6 +90,9 @@ class RecipeShape(Shape):
     ladder_meaning: str | None = Field(None, description="What is shown instead of scores, in words.")
     inference: list[InferenceShape] = Field(
         description="For each phase that it scores, an upper bound on what the scores reveal about its gold, and how to lower it."
+    )
+    switches: list[SwitchReference] = Field(
+        default_factory=list, description="While it is `activating`: the pending switch of each phase."
     )
 
 
@@ -131,7 +142,11 @@ def recipe_shape(session: ReadSession, caller: Caller, stored: RecipeInForce) ->
         recipe.body["selection"], recipe.body.get("selection_max"), recipe.body.get("tie_breakers", ())
     )
     bounds = map(inference_shape, read_inference_bounds(session, caller, stored.challenge, stored.phases))
-    added = {"version": recipe.version, "status": recipe.status, "inference": list(bounds)}
+    added: dict[str, Any] = {"version": recipe.version, "status": recipe.status, "inference": list(bounds)}
+    switches = pending_switches_to(session, recipe)
+    if switches:
+        added["status"] = "activating"
+        added["switches"] = [{"phase": slug, "number": number} for slug, number in switches]
     added["phase"] = None if phase is None else phase.slug
     added["selection_meaning"] = rule["meaning"]
     added["ladder_meaning"] = stored_ladder_meaning(recipe.body)

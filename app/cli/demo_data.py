@@ -119,7 +119,7 @@ class DemoLoader:
         try:
             gold = organizer.upload_gold(slug, PHASE, self.folder / "gold.jsonl.gz", activate=True)
         except ApiError as error:
-            if error.code != "gold_active":
+            if error.code != "reason_required":  # something was submitted, so the gold is there
                 raise
         else:
             self.report_step(f"Uploaded gold labels of {gold.get('instances', 'all')} instances.")

@@ -23,6 +23,7 @@ from app.cli.options import (
     file_option,
     gold_metadata_options,
 )
+from app.cli.switch import Confirm, ListsInstances, PublicReason, Timeout, Wait, wait_for_switches
 from app.cli.terminal import object_tables
 from app.cli.terminal.gold_facts import show_gold
 from app.cli.terminal.output import CommandOutput, command_output
@@ -91,14 +92,30 @@ def activate_gold(
     slug: Slug,
     version: Version,
     phase: Phase = None,
-    reason: AuditReason = None,
+    reason: PublicReason = None,
+    lists_instances: ListsInstances = False,
+    wait: Wait = False,
+    confirm: Confirm = False,
+    timeout: Timeout = None,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
 ) -> None:
-    """Activate a version of the gold, which replaces the active one until something is submitted."""
+    """Activate a version of the gold: at once before the first submission, else when all submissions are scored by it.
+
+    With --wait, the exit status is 1 if submissions cannot be scored, and 3 if --timeout expires first.
+    """
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
-        _activate(out, client, slug, client.phase(slug, phase), version, reason=reason)
+        name = client.phase(slug, phase)
+        gold = client.activate_gold(slug, name, version, reason=reason, lists_instances=lists_instances)
+        status = 0
+        if wait and gold.get("switch"):
+            switches = [(name, int(gold["switch"]["number"]))]
+            status = wait_for_switches(out, client, slug, switches, confirm=confirm, timeout=timeout, reason=reason)
+            gold = client.gold_version(slug, name, version)
+        _show_activated(out, slug, name, gold)
+        if status:
+            raise typer.Exit(status)
 
 
 def _activate(
@@ -112,7 +129,12 @@ def _activate(
     reason: str | None = None,
 ) -> None:
     """Activate a version and show what the service remarks, without the notes that were shown before."""
-    gold = client.activate_gold(slug, phase, version, reason=reason)
+    _show_activated(out, slug, phase, client.activate_gold(slug, phase, version, reason=reason), noted)
+
+
+def _show_activated(
+    out: CommandOutput, slug: str, phase: str, gold: Mapping[str, Any], noted: Sequence[str] = ()
+) -> None:
     out.result(gold, lambda _: out.say(_status_line(slug, phase, gold)))
     if gold.get("inference"):
         out.note(f"What scores disclose: {gold['inference'].get('statement')}")
@@ -164,7 +186,9 @@ def list_gold(slug: Slug, phase: Phase = None, url: Url = None, token: Token = N
 
 
 def _status_line(slug: str, phase: str, gold: Mapping[str, Any]) -> str:
-    return f"Gold version {gold.get('version')} of {slug}/{phase}: {gold.get('status')}."
+    progress = gold.get("progress")
+    scored = f", {progress['scored']} of {progress['total']} submissions scored" if progress else ""
+    return f"Gold version {gold.get('version')} of {slug}/{phase}: {gold.get('status')}{scored}."
 
 
 def _merge_remarks_and_notes(remarks: Sequence[str], notes: Sequence[str]) -> list[str]:

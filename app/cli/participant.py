@@ -1,9 +1,8 @@
-"""Commands for participants and visitors: register, submit, select, show the leaderboard."""
+"""Commands for participants and visitors: submit, validate, select, show submissions and quota."""
 
 import json
 import sys
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
@@ -33,7 +32,6 @@ from app.cli.terminal.output import (
     command_output,
 )
 from app.cli.terminal.problem_tables import show_problems
-from app.cli.terminal.significance_table import show_board_rankings, show_significance
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -252,68 +250,6 @@ def quota(
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
         result = client.quota(slug, client.phase(slug, phase), team)
         out.result(result, lambda console: object_tables.show_quota(console, result))
-
-
-def _check_comparison(*, significance: bool, rankings: bool, metric: str | None, is_part: bool) -> None:
-    """Refuse options that a comparison of all rows has no use for."""
-    if significance and rankings:
-        raise typer.BadParameter("use only one of --significance and --rankings")
-    if (significance or rankings) and is_part:
-        option = "--significance" if significance else "--rankings"
-        raise typer.BadParameter(f"{option} shows all rows, as a table or with --json")
-    if rankings and metric is not None:
-        raise typer.BadParameter("--rankings shows every metric", param_hint="--metric")
-
-
-def leaderboard(
-    *,
-    slug: Slug,
-    phase: Phase = None,
-    metric: Annotated[
-        str | None, typer.Option("--metric", metavar="KEY", help="Rank by this metric (default: the primary one).")
-    ] = None,
-    split: Annotated[
-        str | None, typer.Option("--split", metavar="SPLIT", help="public, private or all, if visible to you.")
-    ] = None,
-    limit: Annotated[
-        int | None, typer.Option("--limit", metavar="N", min=1, max=200, help="Only the first N rows (default: all).")
-    ] = None,
-    cursor: Annotated[
-        str | None, typer.Option("--cursor", metavar="CURSOR", help="The rows after a page: its 'next' (see --json).")
-    ] = None,
-    as_csv: Annotated[bool, typer.Option("--csv", help="Print the leaderboard as CSV.")] = False,
-    as_latex: Annotated[bool, typer.Option("--latex", help="Print the leaderboard as a LaTeX table.")] = False,
-    significance: Annotated[
-        bool, typer.Option("--significance", help="Show how sure the order is: rank sets, intervals and tie groups.")
-    ] = False,
-    rankings: Annotated[
-        bool, typer.Option("--rankings", help="Show the ranks by every metric side by side, and which pairs flip.")
-    ] = False,
-    url: Url = None,
-    token: Token = None,
-    as_json: AsJson = False,
-) -> None:
-    """Show the leaderboard of a phase, best first."""
-    if as_csv + as_latex + as_json > 1:
-        raise typer.BadParameter("use only one of --csv, --latex and --json")
-    is_part = as_csv or as_latex or limit is not None or cursor is not None
-    _check_comparison(significance=significance, rankings=rankings, metric=metric, is_part=is_part)
-    with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
-        name = client.phase(slug, phase)
-        if significance or rankings:
-            read_all = partial(client.significance, metric=metric) if significance else client.rankings
-            show, found = show_significance if significance else show_board_rankings, read_all(slug, name, split=split)
-            out.result(found, lambda console: show(console, found))
-            return
-        if as_csv or as_latex:
-            read = client.leaderboard_csv if as_csv else client.leaderboard_latex
-            sys.stdout.write(read(slug, name, metric=metric, split=split, limit=limit, cursor=cursor))
-            return
-        board = client.leaderboard(slug, name, metric=metric, split=split, limit=limit, cursor=cursor)
-        out.result(board, lambda console: object_tables.show_board(console, board))
-        if board.get("next") is not None:
-            shown = f"{len(board['rows'])} of {board['total']} rows"
-            out.notes([f"These are {shown}; the next ones: --cursor {board['next']}"])
 
 
 def validate(

@@ -10,6 +10,7 @@ from app.client.gold_calls import GoldCalls
 from app.client.log_calls import LogCalls
 from app.client.submission_calls import FINAL, SubmissionCalls
 from app.client.team_calls import TeamCalls
+from app.client.version_calls import VersionCalls
 from app.transport import ApiError, ClientError, Json, Progress, UnreachableError
 
 
@@ -18,6 +19,7 @@ class Client(
     ChallengeCalls,
     AnnouncementCalls,
     GoldCalls,
+    VersionCalls,
     TeamCalls,
     SubmissionCalls,
     DisqualificationCalls,

@@ -53,11 +53,12 @@ class ChallengeCalls(Transport):
         """The recipe that the phases share, or that of one phase."""
         return self._json("GET", api_path("challenges", slug, "recipe"), params={"phase": phase})
 
-    def put_recipe(self, slug: str, recipe: Json, phase: str | None = None, *, reason: str | None = None) -> Json:
-        """Activate a recipe, with `phase` for this phase alone."""
-        return self._json(
-            "PUT", api_path("challenges", slug, "recipe"), json=recipe, params={"phase": phase, "reason": reason}
-        )
+    def put_recipe(
+        self, slug: str, recipe: Json, phase: str | None = None, *, draft: bool = False, reason: str | None = None
+    ) -> Json:
+        """Store a recipe, with `phase` for this phase alone; it is activated if that needs no new scores."""
+        params = {"phase": phase, "reason": reason, "draft": "true" if draft else None}
+        return self._json("PUT", api_path("challenges", slug, "recipe"), json=recipe, params=params)
 
     def check_recipe(self, slug: str, recipe: Json, phase: str | None = None) -> Json:
         """What a recipe would mean, without activating it: equations, and what its scores would give away."""

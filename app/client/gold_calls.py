@@ -69,7 +69,9 @@ class GoldCalls(Transport):
         """Delete a draft of the gold."""
         self._call("DELETE", phase_path(slug, phase, "gold", str(version)), params={"reason": reason})
 
-    def activate_gold(self, slug: str, phase: str, version: int, *, reason: str | None = None) -> Json:
-        """Activate a version of the gold."""
+    def activate_gold(
+        self, slug: str, phase: str, version: int, *, reason: str | None = None, lists_instances: bool = False
+    ) -> Json:
+        """Activate a version of the gold; once something was submitted, with a reason."""
         path = phase_path(slug, phase, "gold", str(version), "activate")
-        return self._json("POST", path, json={"reason": reason})
+        return self._json("POST", path, json={"reason": reason, "lists_instances": lists_instances})

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from app.actions.scoring_tasks.upgrade_scorer import upgrade_blocker_count
+from app.actions.versions.perform_switch import count_blockers
 from app.doctor.check_declaration import NEEDS_SCHEMA, CheckResult, check, ok, problem, warning
 from app.doctor.installation import Installation
 from app.doctor.postgresql import QUEUE_ENGINE_CHECK
@@ -53,7 +53,7 @@ def check_scorer_version(installation: Installation) -> CheckResult:
     """Every phase shows scores of this version's scorer."""
     with installation.session() as session:
         older, newer = doctor_checks.count_other_scorer_versions(session, SCORER_VERSION)
-        failed = upgrade_blocker_count(session) if older else 0
+        failed = count_blockers(session) if older else 0
     if newer:
         return problem(
             f"Phases at a newer scorer version than this program's, {SCORER_VERSION}: {newer}.",

@@ -25,8 +25,8 @@ SHADE_LIMITS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5)
 _OPACITIES = (0.08, 0.14, 0.2, 0.26, 0.32, 0.8, 0.9, 1.0)  # no middle: a number has to be readable on every shade
 _FIRST_DARK_SHADE = 5
 _FINE_OPACITIES = (0.3, 0.36, 0.42, 0.5, 0.6, 0.75, 0.9, 1.0)  # of cells of about a pixel, without numbers
-_DASHES = ("", "6 3", "2 2", "8 3 2 3", "1 3", "12 4")  # series differ by their dashes too, not by colour alone
-MAX_SERIES = len(_DASHES)
+SERIES_DASHES = ("", "6 3", "2 2", "8 3 2 3", "1 3", "12 4")  # series differ by their dashes too, not by colour alone
+MAX_SERIES = len(SERIES_DASHES)
 _MAX_AXIS_LABELS = 40
 _PLOT = 300  # the side of the square of a chart with two axes
 _LEFT, _TOP, _BOTTOM = 48, 10, 44
@@ -101,8 +101,8 @@ def lines(
     bottom = _TOP + _PLOT + _BOTTOM
     for number, one in enumerate(series):
         stroke: svg.Attributes = {"class": f"series series-{number + 1}", "fill": "none", "stroke-width": 2}
-        if _DASHES[number]:
-            stroke["stroke-dasharray"] = _DASHES[number]
+        if SERIES_DASHES[number]:
+            stroke["stroke-dasharray"] = SERIES_DASHES[number]
         line = svg.element("polyline", stroke | {"points": _polyline(one.points)})
         parts.append(svg.element("g", {}, line + svg.tooltip(one.name)))
         if len(series) > 1:

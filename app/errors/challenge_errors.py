@@ -80,11 +80,32 @@ class GoldNotDraft(Conflict):
     remedy = "Upload a new version."
 
 
-class GoldAlreadyActive(Conflict):
-    """Something was submitted to the phase under its active gold; replacing gold after that is not supported yet."""
+class SwitchPending(Conflict):
+    """The boards of a phase are about to switch to other versions; until then, its gold and recipe cannot change."""
 
-    code = "gold_active"
-    remedy = "Create a new phase for other gold labels."
+    code = "switch_pending"
+    remedy = "Wait until it is done, or cancel it: POST …/phases/{phase}/switches/{number}/cancel."
+
+
+class SwitchEnded(Conflict):
+    """The switch is done or was cancelled, so it can be neither confirmed nor cancelled."""
+
+    code = "switch_ended"
+    remedy = "Activate the former version to switch back."
+
+
+class RecipeNotDraft(Conflict):
+    """Only a draft or a retired version of the recipe can be activated."""
+
+    code = "recipe_not_draft"
+    remedy = "PUT the recipe again, which makes a new version."
+
+
+class ReasonRequired(InvalidContent):
+    """Something was submitted, so a change of its scores needs a reason, which everybody who sees the board can read."""
+
+    code = "reason_required"
+    remedy = 'Say what changes and why: {"reason": "…"}; with the command line --reason.'
 
 
 class LabelRulesInUse(Conflict):
@@ -98,7 +119,7 @@ class RecipeInUse(Conflict):
     """Scores exist for the current recipe, so its computed metrics can no longer be changed."""
 
     code = "recipe_in_use"
-    remedy = "Change only selection, tie_breakers or disclosure, or create a new challenge."
+    remedy = "PUT /api/v1/challenges/{slug}/recipe makes a draft of it, which is activated with a reason."
 
 
 class ChallengeInUse(Conflict):

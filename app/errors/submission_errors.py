@@ -38,6 +38,34 @@ class OpeningUnavailable(Conflict):
     remedy = "Repeat the request."
 
 
+class NoSuchBoard(NotFound):
+    """The phase never had such a board."""
+
+    code = "no_such_board"
+    remedy = "Read '…/leaderboard/history': it names the versions that were in force, and since when."
+
+
+class TooMuchHistory(Conflict):
+    """The phase has too many submissions to compute its former boards."""
+
+    code = "too_much_history"
+    remedy = "Read the present board, or a frozen one."
+
+
+class NotFreezable(Conflict):
+    """The board cannot be frozen now."""
+
+    code = "not_freezable"
+    remedy = "Try again when the reasons in 'obstacles' are gone."
+
+
+class AlreadyFrozen(Conflict):
+    """The newest frozen board of the phase has the same content."""
+
+    code = "already_frozen"
+    remedy = "Cite the frozen board 'number'; freeze again once the board has changed."
+
+
 class PhaseClosed(Conflict):
     """The phase has closed, so the selection of submissions is final."""
 

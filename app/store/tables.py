@@ -18,6 +18,7 @@ from app.store.base import *  # noqa: F403
 from app.store.base import ID, Base, JSONObject, one_of_check
 from app.store.challenge_tables import *  # noqa: F403
 from app.store.evidence_tables import *  # noqa: F403
+from app.store.frozen_tables import *  # noqa: F403
 from app.store.ranking_tables import *  # noqa: F403
 from app.store.ranking_tables import submission_indexes
 from app.store.team_tables import *  # noqa: F403

@@ -50,7 +50,7 @@ def read_place(
 def board_key(slug: str, view: str, asked: BoardQuery) -> BoardKey:
     """The board of the API that a page shows: a page of it, or all rows to search or to sort them."""
     limit, cursor = (PAGE_ROWS, asked.cursor) if asked.is_plain else (None, None)
-    return BoardKey(slug, asked.phase or "", view, asked.split, asked.metric, "json", limit, cursor)
+    return BoardKey(slug, asked.phase or "", view, asked.split, asked.metric, "json", limit, cursor, asked.board)
 
 
 def render_board(
@@ -121,15 +121,19 @@ class BoardLinks:
     canonical: str | None
     """The address for others, of boards that visitors may see."""
     embed: str | None
-    order: str
-    """The page that says how sure the order is."""
+    order: str | None
+    """The page that says how sure the order is, of the present board."""
+    present: str
+    history: str
+    frozen: str
 
 
 def _links(page: PageContext, place: BoardPlace, asked: BoardQuery, board: Board | None) -> BoardLinks:
     slug, phase = place.frame.challenge.slug, place.phase.slug
     stream = BoardQuery(phase).address(slug, "/changes")
     public = f"{page.site.origin}{BoardQuery(phase).address(slug)}"
-    is_shared = place.followed.is_public and board is not None and page.site.is_certain
+    is_present = asked.board.is_present
+    is_shared = place.followed.is_public and board is not None and page.site.is_certain and is_present
     return BoardLinks(
         own=asked.address(slug),
         without_search=asked.changed(search=None).address(slug),
@@ -143,7 +147,10 @@ def _links(page: PageContext, place: BoardPlace, asked: BoardQuery, board: Board
         stream=f"{stream}&{urlencode({'seen': place.seen})}",
         canonical=public if is_shared else None,
         embed=f"{page.site.origin}{BoardQuery(phase).address(slug, '/embed')}" if is_shared else None,
-        order=BoardQuery(phase, asked.metric, asked.split).address(slug, "/order"),
+        order=BoardQuery(phase, asked.metric, asked.split).address(slug, "/order") if is_present else None,
+        present=asked.present.address(slug),
+        history=BoardQuery(phase, split=asked.split).address(slug, "/history"),
+        frozen=f"/challenges/{quote(slug, safe='')}/phases/{quote(phase, safe='')}/frozen-boards",
     )
 
 
@@ -184,8 +191,12 @@ def split_choices(
 def _data_address(page: PageContext, place: BoardPlace, asked: BoardQuery, form: str) -> str:
     """The board in another form: from the API, or for an account through the pages, as the API takes tokens alone."""
     given = {"format": form} | {
-        name: value for name, value in (("metric", asked.metric), ("split", asked.split)) if value is not None
+        name: value
+        for name in ("metric", "split", "as_of", "gold_version", "recipe_version")
+        if (value := getattr(asked, name)) is not None
     }
+    if asked.board.at is not None:
+        given["as_of"] = asked.board.at.isoformat()
     slug, phase = quote(place.frame.challenge.slug, safe=""), quote(place.phase.slug, safe="")
     if not page.is_logged_in:
         return f"/api/v1/challenges/{slug}/phases/{phase}/leaderboard?{urlencode(given)}"

@@ -1,9 +1,13 @@
 """What a reader asks of a leaderboard's page: the parameters of its address."""
 
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, NamedTuple
 from urllib.parse import quote, urlencode
 
 from fastapi import Depends, Query
+
+from app.actions.history.former_board import AskedBoard
+from app.errors import BadRequest
 
 Split = Literal["all", "public", "private"]
 Order = Literal["ascending", "descending"]
@@ -21,6 +25,27 @@ class BoardQuery(NamedTuple):
     order: Order | None = None
     search: str | None = None
     cursor: str | None = None
+    as_of: str | None = None
+    gold_version: int | None = None
+    recipe_version: int | None = None
+
+    @property
+    def board(self) -> AskedBoard:
+        """Which board it is; raises BadRequest for text that is no time. A time without an offset is in UTC."""
+        if self.as_of is None:
+            return AskedBoard(None, self.gold_version, self.recipe_version)
+        try:
+            moment = datetime.fromisoformat(self.as_of)
+        except ValueError:
+            remedy = "Write it like 2027-03-01T12:00, in UTC."
+            raise BadRequest("'as_of' is not a time.", remedy=remedy) from None
+        at = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+        return AskedBoard(at, self.gold_version, self.recipe_version)
+
+    @property
+    def present(self) -> "BoardQuery":
+        """The same of the present board."""
+        return self._replace(as_of=None, gold_version=None, recipe_version=None, cursor=None)
 
     @property
     def is_plain(self) -> bool:
@@ -47,9 +72,23 @@ def _read_query(
     order: Annotated[Order | None, Query()] = None,
     q: Annotated[str | None, Query(max_length=MAX_SEARCH)] = None,
     cursor: Annotated[str | None, Query(max_length=20)] = None,
+    as_of: Annotated[str | None, Query(max_length=40)] = None,
+    gold_version: Annotated[str | None, Query(max_length=9)] = None,
+    recipe_version: Annotated[str | None, Query(max_length=9)] = None,
 ) -> BoardQuery:
     search = " ".join((q or "").split()) or None
-    return BoardQuery(phase or None, metric or None, split, sort or None, order, search, cursor or None)
+    plain = BoardQuery(phase or None, metric or None, split, sort or None, order, search, cursor or None)
+    versions = _number("gold_version", gold_version), _number("recipe_version", recipe_version)
+    return plain._replace(as_of=as_of or None, gold_version=versions[0], recipe_version=versions[1])
+
+
+def _number(name: str, text: str | None) -> int | None:
+    """The number of a version, from a field of a form that may be empty; raises BadRequest."""
+    if not text:
+        return None
+    if not (text.isascii() and text.isdecimal() and int(text)):
+        raise BadRequest(f"'{name}' is not a number from 1 on.")
+    return int(text)
 
 
 BoardQueryDep = Annotated[BoardQuery, Depends(_read_query)]

@@ -1,6 +1,6 @@
 """The page of a leaderboard, its form for other sites, its data for accounts, and the stream of its changes."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Header, Query, Request
 from starlette.concurrency import run_in_threadpool
@@ -11,6 +11,7 @@ from app.api.caching.board_cache import BoardFormat, BoardKey
 from app.api.caching.cached_board_app import mark_stale, read_kept_board
 from app.api.caching.cached_reply import CachedReply
 from app.api.dependencies import app_state
+from app.api.field_types import Moment
 from app.api.leaderboards import board_render, get_leaderboard, identify_reader
 from app.api.limits.client_addresses import client_address_block
 from app.api.live.board_changes import follow
@@ -32,7 +33,7 @@ router = page_router()
 @router.get("/challenges/{slug}/leaderboard")
 async def show_leaderboard(slug: str, page: PageDep, asked: BoardQueryDep) -> Response:
     """The board of a phase. A visitor gets the page that is kept for all, unless rows are searched or sorted."""
-    if not page.is_logged_in and asked.is_plain and asked.split is None:
+    if not page.is_logged_in and asked.is_plain and asked.split is None and asked.board.is_present:
         return await _kept_page(page, slug, asked, "page")
     place, key, reader = await _find_shown_board(page, slug, asked)
     reply = await read_board(page, key, reader)
@@ -112,9 +113,14 @@ async def get_leaderboard_data(
     board_format: Annotated[BoardFormat, Query(alias="format")] = "json",
     metric: Annotated[str | None, Query(max_length=200)] = None,
     split: Split | None = None,
+    as_of: Moment | None = None,
+    gold_version: Annotated[int | None, Query(ge=1)] = None,
+    recipe_version: Annotated[int | None, Query(ge=1)] = None,
 ) -> Response:
     """The whole board in a form of the API, for an account by its session."""
-    reply = await get_leaderboard(page.request, slug, phase, page.caller, page.state, metric, split, board_format)
+    former: dict[str, Any] = {"as_of": as_of, "gold_version": gold_version, "recipe_version": recipe_version}
+    asked = (metric, split, board_format)
+    reply = await get_leaderboard(page.request, slug, phase, page.caller, page.state, *asked, **former)
     return for_this_reader(reply)
 
 

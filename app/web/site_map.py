@@ -5,8 +5,10 @@ from fastapi import FastAPI
 from app.web import (
     account,
     assets,
+    board_history,
     catalogue,
     challenge,
+    frozen_boards,
     home,
     invitation,
     leaderboard,
@@ -32,8 +34,10 @@ from app.web.organize.site_map import ORGANIZE_MODULES
 PAGE_MODULES = (
     account,
     assets,
+    board_history,
     catalogue,
     challenge,
+    frozen_boards,
     home,
     invitation,
     leaderboard,

@@ -1,4 +1,4 @@
-"""Rescoring by a worker: tasks that organizers ordered, and all submissions after the scorer version was raised.
+"""Rescoring by a worker: tasks that organizers ordered, and all submissions before a board switches to other versions.
 
 Rescoring uses the scoring processes that new submissions leave free, one file at a time, so a submission waits at most
 for the files that are being rescored at that moment. If submissions leave none free for long, rescoring still gets a
@@ -13,8 +13,10 @@ from threading import Event
 
 import structlog
 
-from app.actions.scoring_tasks import rescore_group, upgrade_scorer
+from app.actions.scoring_tasks import rescore_group
 from app.actions.scoring_tasks.score_submission import WorkerContext
+from app.actions.versions import perform_switch, raise_scorer
+from app.actions.versions.request_switch import PendingSwitch, pending_switches
 from app.queue import MayContinue, TaskClaim
 from app.queue.local import LocalQueue
 from app.store.locks import try_maintenance
@@ -168,41 +170,47 @@ class Rescorer:
             self._active_claims.difference_update(group.jobs)
 
     def raise_scorer(self) -> None:
-        """A periodic job: move phases whose active scorer version is older to the version of this program."""
+        """A periodic job: have phases whose active scorer version is older switch to the version of this program."""
         db = self._context.db
         with db.read() as session:
-            phases = upgrade_scorer.outdated_phases(session)
-            has_superseded_tasks = upgrade_scorer.has_superseded_tasks(session)
+            phases = raise_scorer.phases_to_raise(session)
+            has_superseded_tasks = raise_scorer.has_superseded_tasks(session)
         if has_superseded_tasks:
             with db.write() as session:
-                upgrade_scorer.cancel_superseded_tasks(session)
+                raise_scorer.cancel_superseded_tasks(session)
         for phase_id, slug in phases:
-            self._upgrade_phase(phase_id, slug)
-        if phases:
+            with db.write() as session:
+                raise_scorer.raise_scorer_version(session, phase_id, slug)
+
+    def switch_boards(self) -> None:
+        """A periodic job: bring pending switches forward, so that one follows soon after its last score."""
+        with self._context.db.read() as session:
+            switches = pending_switches(session)
+        for switch in switches:
+            self._advance(switch)
+        if switches or self._logged_failures:
             self._log_withheld()
 
-    def _upgrade_phase(self, phase_id: str, slug: str) -> None:
-        """Add the missing tasks in small transactions; switch the phase once every row of its board has its scores."""
-        db = self._context.db
-        while not self.slots.ended:
-            with db.read() as session:
-                state = upgrade_scorer.upgrade_state(session, phase_id)
-            if state == "waiting":
-                return
+    def _advance(self, switch: PendingSwitch) -> None:
+        """Add the missing tasks of a switch in small transactions; do it once every submission has its scores."""
+        db, queue = self._context.db, self._context.queue
+        with db.read() as session:
+            state = perform_switch.switch_state(session, switch.id)
+        while state == "tasks are missing" and not self.slots.ended:
             with db.write() as session:
-                if state == "ready":
-                    upgrade_scorer.switch_scorer_version(session, phase_id, slug)
-                    return
                 # One worker at a time: two would find the same submissions without a task.
-                alone = try_maintenance(session)
-                if not alone or not upgrade_scorer.add_upgrade_tasks(session, self._context.queue, phase_id, slug):
-                    return
+                if not try_maintenance(session) or not perform_switch.add_switch_tasks(session, queue, switch):
+                    break
+        if state == "ready":
+            with db.write() as session:
+                perform_switch.perform_switch(session, queue, switch)
+        self._queue.wake()
 
     def _log_withheld(self) -> None:
         with self._context.db.read() as session:
-            count = upgrade_scorer.upgrade_blocker_count(session)
+            count = perform_switch.count_blockers(session)
         if count > self._logged_failures:
-            log.error("scorer_switch_withheld", failed=count)
+            log.error("switch_withheld", failed=count)
         self._logged_failures = count
 
 

@@ -57,6 +57,7 @@ ORGANIZER_READERS = 1  # of these, reserved for organizers, so that participants
 GOLD_PROCESSES = 1  # for gold alone, so that no participant can delay an organizer
 REAP_SECONDS = 2.0
 RECONCILE_SECONDS = 5.0
+SWITCH_SECONDS = 0.5  # a switch follows its last score after that long
 SWEEP_SECONDS = 3600.0
 CLEAN_UP_SECONDS = 600.0  # long enough for a download to open its file, see UnscoredFiles
 MAX_CLAIM_TRIES = 20
@@ -160,6 +161,7 @@ class Worker:
         if sequences_here(self._settings):
             self._sequencer.start(self._jobs)
         self._jobs.every(SWEEP_SECONDS, self._missing_receipts.issue_missing)
+        self._jobs.every(SWITCH_SECONDS, self._rescorer.switch_boards)
         self._jobs.run(lambda: self.queue.run(self._work, self._jobs.stop), "scheduler")
         self._jobs.run(lambda: self._rescorer.run(self._jobs.stop), "rescorer")
         self._jobs.run(lambda: self._analyst.run(self._jobs.stop), "analyst")

@@ -92,7 +92,7 @@ def loader_for(service: ScriptedServer) -> DemoLoader:
     service.on("POST /api/v1/tokens", ScriptedAnswer(201, {"id": "k", "token": "t"}))
     service.on("DELETE /api/v1/tokens/k", ScriptedAnswer(204, ""))
     service.on("GET /api/v1/challenges/digits", ScriptedAnswer(200, {"slug": "digits"}))
-    service.on("POST /api/v1/challenges/digits/phases/main/gold", ScriptedAnswer(409, {"code": "gold_active"}))
+    service.on("POST /api/v1/challenges/digits/phases/main/gold", ScriptedAnswer(422, {"code": "reason_required"}))
     service.on("GET /api/v1/challenges/digits/phases/main/template", ScriptedAnswer(200, "id,label\n"))
     service.on("POST /api/v1/challenges/digits/registrations", ScriptedAnswer(409, {"code": "already_registered"}))
     service.on(

@@ -18,6 +18,7 @@ from app.cli.terminal import (
     announcement_tables,
     archive_tables,
     audit_table,
+    board_tables,
     object_tables,
     order_tables,
     phase_tables,
@@ -90,6 +91,18 @@ PROBLEM["instance_id"] = IDS[0]
 
 ARCHIVED: dict[str, Any] = {"submission": IDS[0], "team": LONG, "method": LONG, "split": "private"}
 ARCHIVED |= {"gold_version": 1, "recipe_version": 2, "scorer_version": 2, "outcome": "other_scorer", "differences": {}}
+POINT = {"at": TIME, "kind": "team_disqualification", "team": TEAM, "entries": 3, "reason": LONG}
+POINT |= {"gold_version": 1, "recipe_version": 1, "scorer_version": 1}
+POINT["changes"] = [{"team": TEAM, "rank": 1, "value": 0.5, "mark": None}] * 5
+HISTORY = {"challenge": "digits", "phase": "main", "primary": "f1_macro", "total": 1, "points": [POINT]}
+FROZEN: dict[str, Any] = {"number": 1, "title": LONG, "frozen_at": TIME, "superseded_by": 2, "sha256": "0" * 64}
+FROZEN |= {"reason": LONG, "citation": LONG}
+FROZEN["content"] = {"rows": [], "metrics": [{"key": "f1_macro"}], "primary": "f1_macro", "split": "all"}
+FROZEN["content"] |= {"gold_version": 1, "recipe_version": 1, "scorer_version": 1}
+FROZEN["content"]["rows"] = [
+    {"rank": 1, "team": LONG, "method": LONG, "scores": {"f1_macro": {"value": "0.5"}}, "entries": 3}
+    | {"baseline": False, "mark": None}
+]
 
 TABLES: Mapping[str, Callable[[Console], None]] = {
     "show_archived_scores": lambda console: archive_tables.show_archived_scores(console, [ARCHIVED]),
@@ -106,6 +119,9 @@ TABLES: Mapping[str, Callable[[Console], None]] = {
     "show_submissions": lambda console: object_tables.show_submissions(console, [SUBMISSION, OTHER]),
     "show_submission": lambda console: object_tables.show_submission(console, OTHER | {"selection": RULE}),
     "show_board": lambda console: object_tables.show_board(console, {"rows": [ROW], "primary": "f1_macro"}),
+    "show_rank_history": lambda console: board_tables.show_rank_history(console, HISTORY),
+    "show_frozen_boards": lambda console: board_tables.show_frozen_boards(console, [FROZEN]),
+    "show_frozen_board": lambda console: board_tables.show_frozen_board(console, FROZEN),
     "show_release": lambda console: phase_tables.show_release(
         console,
         {"rows": [RELEASE], "selection": RULE, "released_at": None, "choices_until": None, "obstacles": []},

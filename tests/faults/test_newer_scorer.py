@@ -93,7 +93,7 @@ def test_a_submission_that_fails_for_good_withholds_the_switch_until_it_is_score
     upload = own.upload(ids[1])
     moved = upload.rename(upload.with_name("away"))
     own.start(NEWER)
-    eventually(lambda: "scorer_switch_withheld" in own.service.log(), "the log says it")
+    eventually(lambda: "switch_withheld" in own.service.log(), "the log says it")
     admin = own.cluster.admin()
     assert own.rows("SELECT scorer_version FROM phases") == [(SCORER_VERSION,)]
     assert len(admin.get(BOARD).json()["rows"]) == 3

@@ -335,8 +335,13 @@ SUBMISSIONS = (
     ),
     Act("olga", "POST", PHASE + "/rerun", ("phase.rerun",)),
     Act("olga", "DELETE", PHASE + "/rerun", ("phase.cancel_rerun",), before="let the rerun last"),
-    Act("olga", "PATCH", PHASE, ("phase.edit",), body={"closes_at": "{now}"}),
+    Act("olga", "PATCH", PHASE, ("phase.edit",), body={"closes_at": "{now}", "reports": ["scores"]}),
     Act("olga", "POST", PHASE + "/release", ("phase.release",), body=WHY, reason=WHY["reason"]),
+    Act(
+        *("olga", "POST", PHASE + "/frozen-boards", ("phase.freeze_board",)),
+        body=WHY | {"title": "Final"},
+        reason=WHY["reason"],
+    ),
 )
 ENDS = (
     Act(

@@ -13,6 +13,7 @@ from app.actions.submissions.score_visibility import resolve_split, score_view_f
 from app.scoring.catalogue.description import describe_call
 from app.scoring.declaration.recipe import ScoringRecipe
 from app.store.queries import challenges, gold
+from app.store.queries.board_versions import BoardVersion
 from app.store.session import ReadSession
 from app.store.tables import GoldVersion, Phase, Recipe, Registration, Score, Submission
 from tests.oracles.pure_standings import ScoredEntry, Standing, standings
@@ -68,6 +69,8 @@ def pure_board(
         "draw_seed": version.draw_seed,
         "metrics": [describe_call(call) for call in recipe.metrics],
         "ladder": None,
+        "unscored": 0,
+        "former": None,
         "total": len(board_standings),
         "next": None,
         "rows": [
@@ -81,18 +84,47 @@ def pure_board(
     }
 
 
+def pure_rows(session: ReadSession, phase: Phase, of: BoardVersion, split: str) -> dict[Any, dict[str, Any]]:
+    """The rows of the board of these versions, by team, mark and, for a baseline, submission."""
+    recipe = parse_stored_recipe(phase, of.recipe)
+    finished = select(Submission).where(Submission.phase_id == phase.id, Submission.status == "finished")
+    entries = [row for row in session.scalars(finished.order_by(Submission.id)) if not row.test]
+    shown = split if of.gold.has_splits else "all"
+    scores = _load_board_scores(session, phase, of.gold, of.recipe, shown, of.scorer_version)
+    chosen_by = "public" if of.gold.has_splits else shown
+    choice = _load_board_scores(session, phase, of.gold, of.recipe, chosen_by, of.scorer_version)
+    scored = [row for row in entries if row.id in scores and row.id in choice]
+    marks = _marks(scored, _barred_teams(session, phase))
+    choices = (choice, scores if shown == "private" else choice)
+    ranked = _rank_entries(scored, marks, scores, choices, recipe, recipe.primary)
+    return {
+        (each.entry.team, each.entry.mark, each.entry.key if each.entry.baseline else None): {
+            "submission": each.entry.key,
+            "rank": each.rank,
+            "tied": each.tied,
+            "scores": {call.text: each.entry.values.get(call.text) for call in recipe.metrics},
+        }
+        for each in ranked
+    }
+
+
 def _with(ends: Mapping[str, None], scores: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     return {name: {**score, **ends} for name, score in scores.items()}
 
 
-def _load_board_scores(
-    session: ReadSession, phase: Phase, version: GoldVersion, recipe: Recipe, split: str
+def _load_board_scores(  # noqa: PLR0917 - what scores depend on
+    session: ReadSession,
+    phase: Phase,
+    version: GoldVersion,
+    recipe: Recipe,
+    split: str,
+    scorer_version: int | None = None,
 ) -> BoardScores:
     """Scores of one gold, one scorer version and equivalent recipes: a board never mixes incomparable scores."""
     query = select(Score.submission_id, Score.metrics).where(
         Score.gold_id == version.id,
         Score.recipe_id.in_(equivalent_recipe_ids(session, recipe)),
-        Score.scorer_version == phase.scorer_version,
+        Score.scorer_version == (phase.scorer_version if scorer_version is None else scorer_version),
         Score.split == split,
     )
     return {submission: metrics for submission, metrics in session.execute(query)}  # noqa: C416 - a row is no pair to the checker
@@ -172,8 +204,8 @@ def _rank_entries(  # noqa: PLR0917 - called once
 
 
 def _is_choice(row: Submission) -> bool:
-    """Whether the team's selection counts: not that of an entry which has a mark of its own."""
-    is_out = row.withdrawn_at or row.disqualified_at or row.unofficial
+    """Whether the team's selection counts: not that of a baseline, or of an entry which has a mark of its own."""
+    is_out = row.baseline or row.withdrawn_at or row.disqualified_at or row.unofficial
     return row.selected_at is not None and not is_out
 
 

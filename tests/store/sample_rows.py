@@ -23,6 +23,7 @@ from app.store.tables import (
     EntryCount,
     FormerChallengeSlug,
     FormerPhaseSlug,
+    FrozenBoard,
     GoldVersion,
     IdempotencyKey,
     Invitation,
@@ -168,6 +169,8 @@ def fill_tables(session: Session) -> RowIds:
     versions = {"to_gold_id": gold, "to_recipe_id": recipe, "to_scorer_version": SCORER_VERSION}
     add_row(session, BoardSwitch(phase_id=phase, number=1, status="done", **versions))
     add_row(session, BoardPreview(phase_id=phase, status="scoring", **versions))
+    frozen = {"title": "Final", "reason": "Agreed", "sha256": "0" * 64, "content": "{}"}
+    add_row(session, FrozenBoard(phase_id=phase, number=1, frozen_by=user, **frozen))
     _fill_evidence(session, key)
     return RowIds(user, challenge, recipe, phase, gold, team, submission_id)
 

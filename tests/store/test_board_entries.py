@@ -11,13 +11,14 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from app.actions.challenges.change_recipe import normalize_recipe, recipe_fingerprint
+from app.actions.history.former_board import PRESENT, AskedBoard
 from app.actions.submissions import read_leaderboard
 from app.actions.submissions.read_leaderboard import BoardAudience, BoardPage
 from app.api.leaderboards import Board, encode_board
 from app.store.queries import ranked_values, submissions
 from app.store.queries.label_rules import LabelRules
 from app.store.session import Database, WriteSession
-from app.store.tables import Challenge, Phase, Recipe, Registration, Score, Submission, Team, User
+from app.store.tables import BoardSwitch, Challenge, Phase, Recipe, Registration, Score, Submission, Team, User
 from app.store.types import utcnow
 from tests.oracles.pure_board import pure_board
 from tests.store.sample_rows import add_row, gold_version, submission
@@ -102,6 +103,9 @@ class Filled:
         phase.scorer_version = 1
         self.phase = add_row(session, phase)
         self.gold = add_row(session, gold_version(self.phase, created_by=self.user, has_splits=has_splits))
+        switch = BoardSwitch(phase_id=self.phase, number=1, status="done", to_gold_id=self.gold, to_scorer_version=1)
+        switch.to_recipe_id, switch.switched_at = self.recipes[0], utcnow() - timedelta(days=9)
+        add_row(session, switch)
         self.teams = [
             add_row(session, Team(challenge_id=self.challenge, name=name, name_key=name))
             for name in (f"Team {number}" for number in range(teams))
@@ -224,8 +228,7 @@ def require_equal_boards(
     audience = audience or BoardAudience(phase, organizer=False)
 
     def board(page: BoardPage | None) -> dict[str, Any]:
-        found, rows, _ = read_leaderboard._build_board(session, audience, split=split, metric=metric, page=page)
-        return found | {"rows": list(rows.load(lambda: nullcontext(session)))}
+        return whole_board(session, audience, split, metric, page)
 
     found = board(None)
     expected = pure_board(session, audience, split=split, metric=metric) | {"significance": found["significance"]}
@@ -241,3 +244,24 @@ def require_equal_boards(
             break
         page = replace(page, start=int(part["next"]))
     assert rows == expected["rows"]
+    if audience.organizer:
+        return
+    former = whole_board(session, audience, split, metric, asked=AskedBoard(at=utcnow()))
+    other = {"former", "significance", "as_of", "unscored"}
+    assert former.pop("former")["in_force_until"] is None
+    assert {name: former[name] for name in former if name not in other} == {
+        name: found[name] for name in found if name not in other
+    }
+
+
+def whole_board(  # noqa: PLR0917 - the parameters of a request
+    session: WriteSession,
+    audience: BoardAudience,
+    split: str | None,
+    metric: str | None,
+    page: BoardPage | None = None,
+    asked: AskedBoard = PRESENT,
+) -> dict[str, Any]:
+    """A board or a page of it with its rows."""
+    found, rows, _ = read_leaderboard.build_board(session, audience, split=split, metric=metric, page=page, asked=asked)
+    return found | {"rows": list(rows.load(lambda: nullcontext(session)))}

@@ -9,7 +9,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from app.actions.submissions.board_scores import board_scores
-from app.actions.submissions.read_leaderboard import BoardAudience, BoardPage, _build_board
+from app.actions.submissions.read_leaderboard import BoardAudience, BoardPage, build_board
 from app.scoring.standings import standings
 from app.store.queries import board_entries
 from app.store.queries.board_versions import active_version
@@ -43,7 +43,7 @@ PLAIN: dict[str, Any] = {
 
 def board(session: ReadSession, phase: Phase, metric: str | None, page: BoardPage | None) -> dict[str, Any]:
     audience = BoardAudience(phase, organizer=False)
-    found, rows, _ = _build_board(session, audience, split=None, metric=metric, page=page)
+    found, rows, _ = build_board(session, audience, split=None, metric=metric, page=page)
     return found | {"rows": list(rows.load(lambda: nullcontext(session)))}
 
 

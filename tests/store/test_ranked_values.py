@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import delete, event, insert, select, update
 
 from app.actions.operations.rebuild_ranked_values import rebuild_ranked_values
-from app.actions.submissions.read_leaderboard import BoardAudience, BoardPage, _build_board
+from app.actions.submissions.read_leaderboard import BoardAudience, BoardPage, build_board
 from app.store import board_invalidation
 from app.store.queries import ranked_values
 from app.store.session import Database, ReadSession
@@ -34,7 +34,7 @@ def outdated(session: ReadSession) -> tuple[int, int]:
 
 
 def board(session: ReadSession, page: BoardPage | None = None) -> dict[str, Any]:
-    found, rows, _ = _build_board(
+    found, rows, _ = build_board(
         session, BoardAudience(session.query(Phase).one(), organizer=True), split=None, metric=None, page=page
     )
     return found | {"rows": list(rows.load(lambda: nullcontext(session)))}

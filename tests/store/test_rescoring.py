@@ -4,8 +4,8 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-
 from app.actions.scoring_tasks.upgrade_scorer import upgrade_state
+
 from app.scoring import SCORER_VERSION
 from app.store.queries import rescoring_tasks, tasks
 from app.store.queries.rescoring_tasks import RescoringResult

@@ -1,4 +1,4 @@
-"""Activate gold labels, the first version of a phase."""
+"""Activate gold labels: at once before the first submission, else by a switch of the board."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,7 +7,15 @@ from app.actions.audit.record import record
 from app.actions.challenges.change_recipe import normalize_recipe, parse_stored_recipe, require_unknown_cells_fit
 from app.actions.challenges.upload_gold import load_gold_version
 from app.actions.scoring_tasks.score_tests_again import score_tests_again
-from app.errors import GoldAlreadyActive, GoldNotDraft, InvalidGold, PhaseReleased
+from app.actions.versions.request_switch import (
+    record_switch,
+    request_switch,
+    require_no_pending_switch,
+    require_reason,
+)
+from app.actions.versions.require_comparable import require_comparable
+from app.actions.versions.target_scores import target_scorer_version
+from app.errors import GoldNotDraft, InvalidGold, PhaseReleased
 from app.queue import Queue
 from app.scoring.declaration.gold_metadata import GOLD_METADATA_KINDS
 from app.scoring.declaration.metric import UNKNOWN_CELLS
@@ -15,6 +23,7 @@ from app.scoring.declaration.metric_syntax import pluralize
 from app.scoring.declaration.requirements import unknown_cells_reason
 from app.store import clock
 from app.store.queries import challenges, gold, label_rules
+from app.store.queries.board_versions import BoardVersion, active_version
 from app.store.session import WriteSession
 from app.store.tables import GoldVersion, Phase
 
@@ -22,36 +31,53 @@ _MAX_LISTED = 10  # labels in a remark
 
 
 def activate_gold(
-    session: WriteSession, caller: Caller, slug: str, phase_slug: str, number: int, *, queue: Queue
+    session: WriteSession,
+    caller: Caller,
+    slug: str,
+    phase_slug: str,
+    number: int,
+    *,
+    queue: Queue,
+    lists_instances: bool = False,
 ) -> tuple[GoldVersion, list[str]]:
     """Activate a draft or a retired version; returns it with remarks for the organizer.
 
-    The active version retires. The caller's lock of the challenge keeps submissions out until this is stored, so none
-    is admitted under the one and scored against the other. Raises GoldAlreadyActive once something was submitted,
-    PhaseReleased, GoldNotDraft, InvalidGold, and InvalidRecipe if the recipe names labels that are not among the
-    classes.
+    Before the first submission it is active at once. After that, the switch of the board is requested, with a reason:
+    the version is `activating` until every submission has its scores. The caller's lock of the challenge keeps
+    submissions out until this is stored. Raises SwitchPending, ReasonRequired, PhaseReleased, GoldNotDraft,
+    InvalidGold, and InvalidRecipe if the recipe names labels that are not among the classes.
     """
     phase, version = load_gold_version(session, caller, slug, phase_slug, number, writes=True)
     if version.status == "active":
         return version, []
-    if phase.released_at is not None:
+    require_no_pending_switch(session, phase)
+    before = active_version(session, phase)
+    is_correction = before is not None and challenges.has_submissions(session, phase.id)
+    if phase.released_at is not None and not is_correction:
         raise PhaseReleased("The private scores of this phase have been released, so the splits of its gold stay.")
-    before = gold.active(session, phase.id)
-    if before is not None and challenges.has_submissions(session, phase.id):
-        raise GoldAlreadyActive
     if version.status not in {"draft", "retired"}:
         raise GoldNotDraft
+    if is_correction:
+        require_reason(caller)
     _settle_classes(phase, version)
+    if is_correction and before is not None:
+        require_comparable(session, phase, before.gold, version)
     _require_known_labels(session, phase, version)
     remarks = _remarks(session, phase, version)
+    target = BoardVersion(version, challenges.active_recipe(session, phase), phase.scorer_version)
+    numbers = {"active_gold": (None if before is None else before.gold.version, version.version)}
+    record(session, caller, "gold.activate", challenge=phase.challenge, of=phase, changes=numbers)
+    if is_correction:
+        target = target._replace(scorer_version=target_scorer_version(phase.scorer_version))
+        request_switch(session, caller, phase, before, target, lists_instances=lists_instances)
+        return version, remarks
     if before is not None:
-        before.status = "retired"
+        before.gold.status = "retired"
         session.flush()
     version.status = "active"
     version.activated_at = clock.now(session)
     session.flush()
-    numbers = {"active_gold": (None if before is None else before.version, version.version)}
-    record(session, caller, "gold.activate", challenge=phase.challenge, of=phase, changes=numbers)
+    record_switch(session, caller, phase, before, target)
     score_tests_again(session, queue, phase)
     return version, remarks
 

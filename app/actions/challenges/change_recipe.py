@@ -84,16 +84,25 @@ def parse_stored_recipe(phase: Phase, recipe: Recipe) -> ScoringRecipe:
 
 
 def add_recipe(
-    session: WriteSession, challenge: Challenge, phase: Phase | None, body: dict[str, Any], scoring: ScoringRecipe
+    session: WriteSession,
+    challenge: Challenge,
+    phase: Phase | None,
+    body: dict[str, Any],
+    scoring: ScoringRecipe,
+    *,
+    status: str = "active",
 ) -> Recipe:
-    """Store the next version as the active recipe of a challenge or of one phase; the former one has retired."""
+    """Store the next version of the recipe of a challenge or of one phase.
+
+    If it is to be active, the former one has retired.
+    """
     session.flush()
     known = challenges.recipes_of(session, challenge.id)
     recipe = Recipe(
         challenge_id=challenge.id,
         phase_id=None if phase is None else phase.id,
         version=known[0].version + 1 if known else 1,
-        status="active",
+        status=status,
         body=body,
         fingerprint=recipe_fingerprint(scoring),
     )
@@ -113,10 +122,20 @@ def require_equivalent(before: ScoringRecipe, after: ScoringRecipe) -> None:
     if were != are:
         changed = ", ".join(f"'{text}'" for text in sorted(were ^ are))
         raise RecipeInUse(f"Submissions exist, so the same metrics have to be computed; this differs: {changed}.")
+    require_same_ladder(before, after)
+    if recipe_fingerprint(before) != recipe_fingerprint(after):
+        raise RecipeInUse
+
+
+def require_same_ladder(before: ScoringRecipe, after: ScoringRecipe) -> None:
+    """Raise RecipeInUse if a Ladder would be changed or dropped, which would tell participants more."""
     if before.ladder is not None and before.ladder != after.ladder:
         detail = (
             "Submissions exist, so the Ladder stays: without it, or with another step, participants would learn more."
         )
         raise RecipeInUse(detail, remedy="Keep 'ladder' as it is, or release the private scores after the close.")
-    if recipe_fingerprint(before) != recipe_fingerprint(after):
-        raise RecipeInUse
+
+
+def computes_same_ranking_values(before: ScoringRecipe, after: ScoringRecipe) -> bool:
+    """Whether both recipes compute the same values and rank by the same metric, so that stored scores serve both."""
+    return before.primary == after.primary and recipe_fingerprint(before) == recipe_fingerprint(after)

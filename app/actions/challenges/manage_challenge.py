@@ -89,7 +89,7 @@ def _change_rules(
         raise_if_any(change_label_rules(session, caller, challenge, labels))
     if changes.get("recipe") is not None:
         with recipe_within_body():
-            change_recipe(session, caller, challenge.slug, changes["recipe"], queue=queue)
+            change_recipe(session, caller, challenge.slug, changes["recipe"], queue=queue, draft=False)
     if not labels:
         return
     for phase in challenges.phases_of(session, challenge.id):

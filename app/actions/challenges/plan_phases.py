@@ -90,7 +90,7 @@ def _change_rules(
         raise_if_any(change_label_rules(session, caller, phase, labels))
     with recipe_within_body():
         if changes.get("recipe") is not None:
-            set_phase_recipe(session, queue, caller, phase, changes["recipe"])
+            set_phase_recipe(session, queue, caller, phase, changes["recipe"], draft=False)
         elif "recipe" in changes and has_own_recipe(session, phase):
             drop_phase_recipe(session, queue, caller, phase)
     if labels:

@@ -6,7 +6,8 @@ from datetime import timedelta
 from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 
-from app.actions.scoring_tasks.upgrade_scorer import outdated_phases, upgrade_blocker_count
+from app.actions.versions.perform_switch import count_blockers
+from app.actions.versions.raise_scorer import outdated_phases
 from app.errors import DatabaseUnavailable
 from app.runtime.single_flight import SingleFlight
 from app.store.queries import rescoring_tasks, scoring_pace, tasks, workers
@@ -39,7 +40,7 @@ class BacklogCollector:
         with self._db.read() as session:
             backlog, living = tasks.backlog(session), workers.count_alive(session, self._silent)
             behind, different = len(outdated_phases(session)), rescoring_tasks.count_differing(session)
-            blockers = upgrade_blocker_count(session) if behind else 0
+            blockers = count_blockers(session)
             pace = scoring_pace.recent(session) if backlog.waiting else None
         depth = GaugeMetricFamily("assay_queue_depth", "Tasks at this moment, by status.", labels=("status",))
         depth.add_metric(("queued",), backlog.queued)
@@ -47,7 +48,10 @@ class BacklogCollector:
         gauges = {
             "assay_queue_oldest_seconds": ("Age of the oldest task that could start now.", backlog.oldest_seconds),
             "assay_phases_behind": ("Phases that still show the scores of an older scorer version.", behind),
-            "assay_switch_withheld": ("Failed submissions that block the upgrade of a phase.", blockers),
+            "assay_switch_withheld": (
+                "Failed submissions that withhold the switch of a board to other versions.",
+                blockers,
+            ),
             "assay_scores_different": ("Submissions whose last rescoring gave other values.", different),
         }
         if pace is not None or not backlog.waiting:  # unknown before the first scoring, and without a worker

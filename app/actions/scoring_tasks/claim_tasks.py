@@ -8,6 +8,7 @@ from typing import Any
 
 from cachetools import LRUCache, cached
 
+from app.actions.scoring_tasks.further_versions import FurtherVersion, find_further_versions
 from app.actions.scoring_tasks.scoring_request import GoldReference, gold_reference
 from app.formats import FileKind
 from app.queue import Queue, TaskClaim
@@ -31,6 +32,8 @@ class LoadedTask:
     kind: FileKind
     gold: GoldReference
     recipe: Mapping[str, Any]
+    further: tuple[FurtherVersion, ...] = ()
+    """What it is scored by besides, in the same turn, if the file is valid for this gold."""
     accepted: bool = False
     """Whether the file was accepted before (see ScorePredictions)."""
 
@@ -77,7 +80,9 @@ def claim_tasks(
 def _load(session: WriteSession, claimed: Claimed) -> ClaimedTask:
     gold, recipe = _load_measure(session, claimed) if claimed.gold_status == "draft" else _measure(session, claimed)
     kind = FileKind(claimed.format, claimed.encoding, claimed.layout)
-    job = LoadedTask(claimed.submission_id, claimed.file_key, kind, gold, recipe)
+    job = LoadedTask(
+        claimed.submission_id, claimed.file_key, kind, gold, recipe, find_further_versions(session, claimed)
+    )
     waited = max(timedelta(), claimed.started_at - claimed.submitted_at) if claimed.attempt == 1 else None
     return ClaimedTask(claimed.task_id, claimed.attempt, job, claimed.started_at, waited)
 

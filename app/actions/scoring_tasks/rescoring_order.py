@@ -6,10 +6,10 @@ from typing import Any
 
 from app.actions.access import Caller, load_organized_phase, require_organizer
 from app.actions.audit.record import record
-from app.actions.scoring_tasks.upgrade_scorer import required_scores
 from app.actions.submissions.check_quota import limit_with_grants
 from app.actions.submissions.read_submissions import SubmissionView, current_submission_view
 from app.actions.submissions.submission_access import load_submission_to_change, lock_submission_row
+from app.actions.versions.target_scores import required_scores
 from app.errors import Conflict, NoGold
 from app.queue import Queue
 from app.store import board_invalidation, clock, locks

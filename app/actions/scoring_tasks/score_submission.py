@@ -6,7 +6,7 @@ changes nothing.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -18,6 +18,7 @@ from app import scoring_processes
 from app.actions.receipts.gold_commitments import ensure_commitment
 from app.actions.receipts.issue_receipts import ReceiptIssuer
 from app.actions.scoring_tasks.claim_tasks import ClaimedTask, LoadedTask
+from app.actions.scoring_tasks.further_versions import FurtherVersion, add_missing_active_task
 from app.actions.scoring_tasks.scoring_request import GoldReference, send_scoring_request
 from app.errors import AssayError, Unavailable
 from app.files import FileStore
@@ -75,6 +76,8 @@ class TaskOutcome:
     result: FileResult | None = None
     crash: scoring_processes.ScoringProcessError | None = None
     lost: str = INTERRUPTED
+    further: tuple[tuple[FurtherVersion, FileResult], ...] = ()
+    """The results by further versions, as far as there are any."""
 
 
 def compute_task_outcome(context: WorkerContext, job: LoadedTask) -> TaskOutcome:
@@ -83,7 +86,8 @@ def compute_task_outcome(context: WorkerContext, job: LoadedTask) -> TaskOutcome
     A shutdown or a process that cannot start is an interruption, not a crash: neither is the fault of the file.
     """
     try:
-        outcome = TaskOutcome(_send_score_request(context, job))
+        result = _send_score_request(context, job)
+        outcome = TaskOutcome(result, further=_score_by_further_versions(context, job) if result.valid else ())
     except (scoring_processes.ScoringProcessesClosed, scoring_processes.ScoringProcessNotStarted):
         return TaskOutcome()
     except scoring_processes.ScoringProcessError as crash:
@@ -92,7 +96,8 @@ def compute_task_outcome(context: WorkerContext, job: LoadedTask) -> TaskOutcome
         log.warning("file_away", file=str(error))
         return TaskOutcome(lost=FILE_LOST)
     if context.receipts is not None:
-        _ensure_commitment(context, context.receipts, job.gold)
+        for gold in (job.gold, *(version.gold for version, _ in outcome.further)):
+            _ensure_commitment(context, context.receipts, gold)
     return outcome
 
 
@@ -105,6 +110,25 @@ def _ensure_commitment(context: WorkerContext, receipts: ReceiptIssuer, gold: Go
             receipts.note_commitment(gold.id, gold.name)
     except (scoring_processes.ScoringProcessError, FileNotFoundError, AssayError) as error:
         log.warning("commitment_delayed", gold=gold.id, reason=str(error))
+
+
+def _score_by_further_versions(
+    context: WorkerContext, job: LoadedTask
+) -> tuple[tuple[FurtherVersion, FileResult], ...]:
+    """The results by further versions; one that fails is left out, which costs the submission nothing.
+
+    A rescoring task is added for what is left out.
+    """
+    found: list[tuple[FurtherVersion, FileResult]] = []
+    for version in job.further:
+        try:
+            result = _send_score_request(context, replace(job, gold=version.gold, recipe=version.recipe, accepted=True))
+        except (scoring_processes.ScoringProcessError, FileNotFoundError, Unavailable) as error:
+            log.warning("further_scoring_failed", submission=job.submission_id, reason=type(error).__name__)
+            continue
+        if result.valid:
+            found.append((version, result))
+    return tuple(found)
 
 
 def retry_task(session: WriteSession, context: WorkerContext, claim: TaskClaim, outcome: TaskOutcome) -> str | None:
@@ -188,13 +212,19 @@ def _send_score_request(context: WorkerContext, job: LoadedTask) -> FileResult:
     return reply
 
 
+ScoredResult = tuple[dict[str, Any], FileResult]
+"""A result with the key of its scores."""
+FurtherResults = Mapping[TaskClaim, Sequence[tuple[FurtherVersion, FileResult]]]
+
+
 def settle_results(
     session: WriteSession,
     results: Mapping[TaskClaim, FileResult],
     now: datetime,
+    further: FurtherResults | None = None,
     receipts: ReceiptIssuer | None = None,
 ) -> dict[TaskClaim, str]:
-    """Store scores, their receipts, statuses and quota of these tasks in this transaction.
+    """Store scores, their receipts, statuses and quota of these tasks in this transaction, also by further versions.
 
     Returns the ids of the submissions whose status became final.
     """
@@ -204,10 +234,10 @@ def settle_results(
     settled: dict[TaskClaim, str] = {}
     marks: list[str] = []
     for key, claim, result in owned:
-        is_final, changed = _settle_result(session, claim, key, result, now)
-        if receipts is not None and result.valid:
-            times = {"scored_at": now, "now": now}
-            receipts.issue(session, key, result.scores, content_sha256=result.content_sha256, **times)
+        is_final, changed, scored = _settle_result(session, claim, key, result, (further or {}).get(claim, ()), now=now)
+        if receipts is not None:
+            for score_key, of in scored:
+                _issue_receipts(session, receipts, score_key, of, now)
         marks += changed
         if is_final:
             settled[claim] = key["submission_id"]
@@ -217,21 +247,51 @@ def settle_results(
 
 
 def _settle_result(
-    session: WriteSession, claim: TaskClaim, key: dict[str, Any], result: FileResult, now: datetime
-) -> tuple[bool, list[str]]:
-    """Whether the status of the submission became final, and the tags of the boards that changed."""
+    session: WriteSession,
+    claim: TaskClaim,
+    key: dict[str, Any],
+    result: FileResult,
+    further: Sequence[tuple[FurtherVersion, FileResult]],
+    *,
+    now: datetime,
+) -> tuple[bool, list[str], list[ScoredResult]]:
+    """Whether the status of the submission became final, the tags of the boards that changed, and what was scored."""
     status, submission_id = ("finished" if result.valid else "rejected"), key["submission_id"]
-    if result.valid:
-        submissions.add_scores(session, key, result.scores, result.empty_by_split)
+    scored = [(key, result)] if result.valid else []
+    for score_key, of in scored:
+        submissions.add_scores(session, score_key, of.scores, of.empty_by_split)
     settled = submissions.set_final_status(session, submission_id, status, now, result.to_dict())
     if settled is not None:
         quota.settle(session, submission_id, status)
+        if result.valid:
+            scored += _add_further_scores(session, submission_id, further)
+            covered = [key, *(version.score_key(submission_id) for version, _ in further)]
+            add_missing_active_task(session, submission_id, settled.last_switch, covered)
         tag = board_invalidation.phase_tag if result.valid else board_invalidation.waiting_tag
-        return True, [board_invalidation.settled_tag(tag(settled.phase_id), settled.team_id, submission_id)]
+        return True, [board_invalidation.settled_tag(tag(settled.phase_id), settled.team_id, submission_id)], scored
     if not result.valid:  # the status is final already, and an earlier scorer version accepted this file
         tasks.fail(session, claim.task_id, now, refused_again_failure(result))
-        return False, []
-    return False, [board_invalidation.scores_tag(key["gold_id"], key["scorer_version"])]
+        return False, [], scored
+    return False, [board_invalidation.scores_tag(key["gold_id"], key["scorer_version"])], scored
+
+
+def _add_further_scores(
+    session: WriteSession, submission_id: str, further: Sequence[tuple[FurtherVersion, FileResult]]
+) -> list[ScoredResult]:
+    """Store the scores by further versions, unless another task did; returns what was stored."""
+    stored: list[ScoredResult] = []
+    for version, result in further:
+        key = version.score_key(submission_id)
+        if not submissions.has_scores(session, key):
+            submissions.add_scores(session, key, result.scores, result.empty_by_split)
+            stored.append((key, result))
+    return stored
+
+
+def _issue_receipts(
+    session: WriteSession, receipts: ReceiptIssuer, key: Mapping[str, Any], result: FileResult, now: datetime
+) -> None:
+    receipts.issue(session, key, result.scores, content_sha256=result.content_sha256, scored_at=now, now=now)
 
 
 def refused_again_failure(result: FileResult) -> dict[str, str]:

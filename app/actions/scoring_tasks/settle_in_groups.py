@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import structlog
 
 from app.actions.scoring_tasks.claim_tasks import ClaimedTask
+from app.actions.scoring_tasks.further_versions import FurtherVersion
 from app.actions.scoring_tasks.score_submission import TaskOutcome, WorkerContext, retry_task, settle_results
 from app.queue import MayContinue, TaskClaim
 from app.scoring_processes.messages import FileResult
@@ -39,6 +40,7 @@ class _ScoredTask:
 
     claim: TaskClaim
     result: FileResult
+    further: Sequence[tuple[FurtherVersion, FileResult]]
     may_continue: MayContinue
     settlement: Settlement | None = field(default=None, init=False)
     error: Exception | None = field(default=None, init=False)
@@ -69,7 +71,7 @@ class GroupSettlement:
         if outcome.result is None:
             with self._context.db.write() as session:
                 return Settlement(retry_task(session, self._context, claim, outcome))
-        scored = _ScoredTask(claim, outcome.result, may_continue)
+        scored = _ScoredTask(claim, outcome.result, outcome.further, may_continue)
         with self._scored_lock:
             self._scored.append(scored)
         with self._transaction:
@@ -100,7 +102,9 @@ class GroupSettlement:
             with self._context.db.write() as session:
                 moment = prepare_claims(session)
                 results = {each.claim: each.result for each in group}
-                settled = settle_results(session, results, moment.now, self._context.receipts)
+                settled = settle_results(
+                    session, results, moment.now, {each.claim: each.further for each in group}, self._context.receipts
+                )
                 continuing = [each for each in group if claim_next and each.may_continue()]
                 if continuing:
                     claims += self._claim(session, len(continuing), moment)

@@ -1,7 +1,7 @@
 """The board of a phase that limits feedback: what the Ladder of each team told last, instead of scores."""
 
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
@@ -49,8 +49,13 @@ class BoardView:
         """The scores in a row, in the shape of the API."""
         if self.ladders is None:
             return self.scores.metrics(row.metrics)
-        value = _value_of(standing.entry.keys[0], self.ladders.direction)
+        value = value_of(standing.entry.keys[0], self.ladders.direction)
         return self.scores.told(self.ladders.primary, value)
+
+    def with_digits_of(self, other: ScoringRecipe) -> "BoardView":
+        """The same with at most as many digits as another recipe discloses."""
+        known = [digits for digits in (self.scores.digits, other.digits) if digits is not None]
+        return replace(self, scores=replace(self.scores, digits=min(known, default=None)))
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -91,7 +96,8 @@ def board_view(session: ReadSession, phase: Phase, of: BoardVersion, *, ranked_b
     return BoardView(recipe, score_view_for(recipe, organizer=organizer), ladders)
 
 
-def _value_of(key: tuple[bool, float], direction: str) -> float | None:
+def value_of(key: tuple[bool, float], direction: str) -> float | None:
+    """The value that a ranking key stands for; None if it is undefined."""
     undefined, number = key
     return None if undefined else (-number if direction == "higher" else number) + 0.0
 
@@ -107,13 +113,21 @@ def ladder_entries(session: ReadSession, ladders: PhaseLadders, challenge_id: st
     names: dict[str, str] = {}
     steps = sorted(ladders.steps.values(), key=lambda step: step.entry.team)
     for team, group in groupby(steps, key=lambda step: step.entry.team):
-        known = [step for step in group if step.output is not None and step.entry.key is not None]
-        own = [step for step in known if not step.entry.baseline]
-        found = [*_team_rows(ladders, own, marks.get(team)), *_baseline_rows(ladders, known)]
+        own = list(group)
+        found = ladder_rows(ladders, own, marks.get(team))
         if found:
-            names[team] = known[0].entry.team_name
+            names[team] = own[0].entry.team_name
         rows += found
     return BoardEntries(rows, names, len(rows))
+
+
+def ladder_rows(
+    ladders: PhaseLadders, steps: Sequence[LadderStep], team_mark: board_marks.Mark | None
+) -> list[BoardEntry]:
+    """The rows of one team after these steps of its Ladder, and its baselines."""
+    known = [step for step in steps if step.output is not None and step.entry.key is not None]
+    own = [step for step in known if not step.entry.baseline]
+    return [*_team_rows(ladders, own, team_mark), *_baseline_rows(ladders, known)]
 
 
 def counting_for_reader(session: ReadSession, phase_id: str, teams: Collection[str], *, organizer: bool) -> set[str]:

@@ -5,18 +5,19 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any, NamedTuple
 
 from app.actions import access
 from app.actions.access import Caller
 from app.actions.challenges.change_recipe import parse_stored_recipe
+from app.actions.history.former_board import PRESENT, AskedBoard, find_version, former_source, former_split
 from app.actions.submissions.board_row import TeamNames, board_row, shown_scores
-from app.actions.submissions.board_scores import board_scores, describe_selection, public_ranks
+from app.actions.submissions.board_scores import board_scores, describe_selection
+from app.actions.submissions.board_source import BoardSource, PresentBoard
 from app.actions.submissions.ladder_board import BoardView, board_view
 from app.actions.submissions.pseudonyms import pseudonyms
-from app.actions.submissions.score_visibility import require_visible_board, resolve_split
-from app.actions.uncertainty.board_significance import board_significance
+from app.actions.submissions.score_visibility import require_visible_board
 from app.errors import (
     AssayError,
     BadCursor,
@@ -32,7 +33,7 @@ from app.scoring.declaration.metric_syntax import pluralize
 from app.scoring.declaration.recipe import ScoringRecipe
 from app.scoring.standings import Standing, standings
 from app.store import board_invalidation, clock, locks
-from app.store.queries import board_entries, board_rows, challenges, submissions
+from app.store.queries import board_rows, challenges, submissions
 from app.store.queries.board_rows import BoardRow
 from app.store.queries.board_versions import BoardVersion, active_version
 from app.store.queries.entry_choice import BoardScores
@@ -58,6 +59,8 @@ class BoardAudience:
     phase: Phase
     organizer: bool
     own_team: str | None = None
+    for_record: bool = False
+    """Whether it is what participants will see, built for organizers, also while the board is hidden."""
 
     @property
     def view(self) -> str:
@@ -136,13 +139,15 @@ def read_leaderboard(
     split: str | None,
     metric: str | None,
     page: BoardPage | None = None,
+    asked: AskedBoard = PRESENT,
 ) -> dict[str, Any]:
     """The board of a phase, best first, in the shape of the API; not cached.
 
-    Raises NotFound, LeaderboardHidden, SplitHidden, NoGold, and BadRequest for a metric that the recipe lacks.
+    Raises NotFound, LeaderboardHidden, SplitHidden, NoGold, NoSuchBoard, and BadRequest for a metric that the recipe
+    lacks or a future time.
     """
     audience = board_audience(session, caller, slug, phase_slug)
-    board, rows, _ = _build_board(session, audience, split=split, metric=metric, page=page)
+    board, rows, _ = build_board(session, audience, split=split, metric=metric, page=page, asked=asked)
     return board | {"rows": list(rows.load(lambda: nullcontext(session)))}
 
 
@@ -171,10 +176,11 @@ def build_cacheable_board(
     split: str | None,
     metric: str | None,
     page: BoardPage | None = None,
+    asked: AskedBoard = PRESENT,
 ) -> CacheableBoard:
     """The board of an audience, given its key. The rights of the caller were checked before; only visitors have none.
 
-    Raises NotFound, and BadRequest for a metric that the recipe lacks.
+    Raises NotFound, NoSuchBoard, and BadRequest for a metric that the recipe lacks or a future time.
     """
     audience = _audience_from_key(session, view, slug, phase_slug)
     phase = audience.phase
@@ -183,7 +189,7 @@ def build_cacheable_board(
         marks.add(board_invalidation.waiting_tag(phase.id))
     seconds = _seconds_until_stale(session, audience)
     try:
-        board, rows, version = _build_board(session, audience, split=split, metric=metric, page=page)
+        board, rows, version = build_board(session, audience, split=split, metric=metric, page=page, asked=asked)
     except (LeaderboardHidden, SplitHidden, NoGold) as refusal:
         return CacheableBoard(None, None, refusal.with_traceback(None), frozenset(marks), seconds)
     marks.add(board_invalidation.scores_tag(version.id, board["scorer_version"]))
@@ -273,51 +279,68 @@ class ResolvedBoard(NamedTuple):
     recipe: ScoringRecipe
     scores: BoardScores
     view: BoardView
+    source: BoardSource
 
 
 def resolve_board(
-    session: ReadSession, audience: BoardAudience, *, split: str | None, metric: str | None
+    session: ReadSession,
+    audience: BoardAudience,
+    *,
+    split: str | None,
+    metric: str | None,
+    asked: AskedBoard = PRESENT,
 ) -> ResolvedBoard:
     """What the board that this audience asks for is computed from.
 
-    Raises LeaderboardHidden, SplitHidden, NoGold, and BadRequest for a metric that the recipe lacks.
+    Raises LeaderboardHidden, SplitHidden, NoGold, NoSuchBoard, and BadRequest for a metric that the recipe lacks or a
+    future time.
     """
     phase, organizer = audience.phase, audience.organizer
-    require_visible_board(phase, clock.now(session), organizer=organizer)
+    require_visible_board(phase, clock.now(session), organizer=organizer or audience.for_record)
     _require_all_scored(session, audience)
-    of = active_version(session, phase)
-    if of is None:
+    active = active_version(session, phase)
+    if active is None:
         raise NoGold
+    former = None if asked.is_present else find_version(session, phase, asked, organizer=organizer)
+    of = active if former is None else former.version
     recipe = parse_stored_recipe(phase, of.recipe)
-    shown_split = resolve_split(phase, of.gold, split, organizer=organizer)
+    shown_split = former_split(phase, of.gold, None if former is None else former.until, split, organizer=organizer)
     ranked_by = _ranking_metric(recipe, metric)
     view = board_view(session, phase, of, ranked_by=ranked_by, organizer=organizer)
+    if asked.names_versions and not organizer:  # never with more digits than the present board
+        view = view.with_digits_of(parse_stored_recipe(phase, active.recipe))
     scores = board_scores(session, phase, of, shown_split=shown_split, ranked_by=ranked_by)
-    return ResolvedBoard(of, recipe, scores, view)
+    if former is None:
+        return ResolvedBoard(of, recipe, scores, view, PresentBoard(session, phase, of, scores, view))
+    return ResolvedBoard(of, recipe, scores, view, former_source(session, phase, former, asked, scores, view))
 
 
-def _build_board(
-    session: ReadSession, audience: BoardAudience, *, split: str | None, metric: str | None, page: BoardPage | None
+def build_board(
+    session: ReadSession,
+    audience: BoardAudience,
+    *,
+    split: str | None,
+    metric: str | None,
+    page: BoardPage | None,
+    asked: AskedBoard = PRESENT,
 ) -> tuple[dict[str, Any], BoardRows, GoldVersion]:
-    """The board without its rows, the rows to load, and the active gold."""
+    """The board without its rows, the rows to load, and the gold that it is computed from."""
     phase, organizer = audience.phase, audience.organizer
-    of, recipe, scores, view = resolve_board(session, audience, split=split, metric=metric)
+    of, recipe, scores, view, source = resolve_board(session, audience, split=split, metric=metric, asked=asked)
     shown_split, ranked_by = scores.shown, scores.ranked_by[0]
     hides_names = phase.anonymous and not organizer
     # Each pseudonym depends on those of all other teams.
     needed = None if page is None or hides_names else page.start + page.limit
-    found = view.entries(session, scores, needed)
+    found = source.entries(needed)
     board_standings = standings(found.entries)
     hidden = _pseudonyms(board_standings, phase, own_team=audience.own_team) if hides_names else {}
     shown, following = _page_of(board_standings, page, found.total)
     of_teams = None if page is None else {standing.entry.team for standing in shown}
-    counts = board_entries.count_entries(session, scores, of_teams)
-    is_released = shown_split == "private" and phase.released_at is not None
-    earlier = public_ranks(session, phase, of, ranked_by=ranked_by) if is_released else {}
+    counts, earlier = source.counts(of_teams), source.public_ranks()
     primary = next(call for call in recipe.metrics if call.text == ranked_by)
     team_names = TeamNames(found.names, hidden)
     allowed = view.ladders is None and (organizer or "significance" in phase.reports)
-    significance = board_significance(session, phase, of.gold, scores, found, allowed=allowed)
+    significance = source.significance(found, allowed=allowed)
     rows = BoardRows(
         scores,
         shown,
@@ -339,7 +362,8 @@ def _build_board(
         "scorer_version": of.scorer_version,
         "draw_seed": of.gold.draw_seed,
         "significance": significance.to_dict(),
-        "as_of": _as_of(session, phase, of),
+        "as_of": source.as_of(),
+        **source.fields,
         **view.fields,
         "total": found.total,
         "next": following,
@@ -373,13 +397,3 @@ def _pseudonyms(ranked: list[Standing], phase: Phase, *, own_team: str | None) -
     """Pseudonyms of the teams in an anonymous phase, except the own team."""
     names = pseudonyms(phase.pseudonym_key, {each.entry.team for each in ranked if not each.entry.baseline})
     return {team: name for team, name in names.items() if team != own_team}
-
-
-def _as_of(session: ReadSession, phase: Phase, of: BoardVersion) -> datetime:
-    """The newest time among the inputs of the board.
-
-    Never the end of a scoring, as its duration depends on the gold.
-    """
-    newest = board_entries.newest_submission_time(session, phase.id)
-    activated_at = of.gold.activated_at or of.gold.created_at
-    return max(activated_at, of.recipe.created_at, *([] if newest is None else [newest]))

@@ -13,7 +13,6 @@ from app.actions.access import (
     require_scope,
 )
 from app.actions.audit.record import created_fields, record
-from app.actions.scoring_tasks.upgrade_scorer import target_scorer_version
 from app.actions.submissions.admission import (
     Admission,
     SubmissionMetadata,
@@ -28,6 +27,7 @@ from app.actions.submissions.admission import (
 from app.actions.submissions.check_quota import QuotaBalance
 from app.actions.submissions.read_submissions import SubmissionView, read_submission_status, submission_view
 from app.actions.teams.found_team import add_team, add_test_team
+from app.actions.versions.target_scores import target_scorer_version
 from app.errors import (
     IdempotencyMismatch,
     RequestInFlight,

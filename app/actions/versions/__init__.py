@@ -1,1 +1,1 @@
-"""Versions of gold, recipe and scorer: what boards become under others, and what a correction changed."""
+"""Versions of gold, recipe and scorer: their scores, and the switch of a board from one to another."""

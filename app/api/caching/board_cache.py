@@ -20,6 +20,7 @@ from typing import Literal, NamedTuple
 
 from starlette.concurrency import run_in_threadpool
 
+from app.actions.history.former_board import PRESENT, AskedBoard
 from app.api.caching.cached_reply import CachedReply
 from app.store.board_invalidation import (
     ALL_BOARDS,
@@ -57,6 +58,7 @@ class BoardKey(NamedTuple):
     form: BoardFormat = "json"
     limit: int | None = None
     cursor: str | None = None
+    asked: AskedBoard = PRESENT
 
 
 class BoardPageKey(NamedTuple):

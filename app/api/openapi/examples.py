@@ -235,6 +235,8 @@ BOARD: JSON = {
     "draw_seed": DRAW_SEED,
     "significance": {"status": "current", "reason": None, "computed_at": TIMESTAMP},
     "as_of": TIMESTAMP,
+    "unscored": 0,
+    "former": None,
     "metrics": [describe_call(parse_metric(name)) for name in RECIPE["metrics"]],
     "ladder": None,
     "total": 1,

@@ -203,8 +203,9 @@ COMMANDS: tuple[CommandDeclaration | GroupDeclaration, ...] = (
             CommandDeclaration(
                 "activate",
                 "gold.activate_gold",
-                "Activate a version of the gold, which replaces the active one until something is submitted.",
-                "assay gold activate digits 1",
+                "Activate a version of the gold: at once before the first submission, else when all submissions are scored "
+                "by it.",
+                'assay gold activate digits 2 --reason "Two labels were wrong" --wait',
             ),
             CommandDeclaration(
                 "opening",
@@ -233,14 +234,50 @@ COMMANDS: tuple[CommandDeclaration | GroupDeclaration, ...] = (
             CommandDeclaration(
                 "set",
                 "recipe.set_recipe",
-                "Activate a recipe for a challenge, or for one phase alone.",
+                "Store a recipe for a challenge or for one phase, active at once unless submissions need new scores for it.",
                 "assay recipe set digits -f recipe.yaml --phase main",
+            ),
+            CommandDeclaration(
+                "versions",
+                "recipe.list_versions",
+                "List the versions of the recipes of a challenge and its phases, newest first.",
+                "assay recipe versions digits",
+            ),
+            CommandDeclaration(
+                "activate",
+                "recipe.activate_recipe",
+                "Activate a draft or a former version of a recipe, for all phases that it scores.",
+                'assay recipe activate digits 2 --reason "Classes are unequal" --wait',
             ),
             CommandDeclaration(
                 "drop",
                 "recipe.drop_recipe",
                 "Return a phase to the recipe of its challenge.",
                 "assay recipe drop digits --phase main",
+            ),
+        ),
+    ),
+    GroupDeclaration(
+        "switch",
+        "Follow the switches of a board from one set of versions to another.",
+        (
+            CommandDeclaration(
+                "list",
+                "switch.list_switches",
+                "List which versions the board of a phase was computed from, since when and why, newest first.",
+                "assay switch list digits --phase main",
+            ),
+            CommandDeclaration(
+                "confirm",
+                "switch.confirm_switch",
+                "Let a pending switch happen although some submissions cannot be scored: they leave the board.",
+                "assay switch confirm digits 2 --phase main",
+            ),
+            CommandDeclaration(
+                "cancel",
+                "switch.cancel_switch",
+                "Cancel a pending switch; the board stays as it is.",
+                "assay switch cancel digits 2 --phase main",
             ),
         ),
     ),

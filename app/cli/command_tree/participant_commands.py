@@ -132,9 +132,33 @@ COMMANDS: tuple[CommandDeclaration | GroupDeclaration, ...] = (
     ),
     CommandDeclaration(
         "leaderboard",
-        "participant.leaderboard",
-        "Show the leaderboard of a phase, best first.",
-        "assay leaderboard digits --csv",
+        "board.leaderboard",
+        "Show the leaderboard of a phase, best first: now, at a former time, or by former versions.",
+        "assay leaderboard digits --as-of 2027-03-01T12:00:00Z",
+    ),
+    GroupDeclaration(
+        "board",
+        "List, show and verify frozen boards; for organizers: freeze the final board of a phase, to be cited.",
+        (
+            CommandDeclaration(
+                "frozen",
+                "board.frozen",
+                "List the frozen boards of a phase, or show one.",
+                "assay board frozen digits 1 --json",
+            ),
+            CommandDeclaration(
+                "verify",
+                "board.verify",
+                "Compute the hash of a frozen board again, without a service.",
+                "assay board verify frozen.json",
+            ),
+            CommandDeclaration(
+                "freeze",
+                "board.freeze",
+                "Freeze the final board of a phase, to be cited, as an organizer.",
+                'assay board freeze digits --reason "All objections were decided"',
+            ),
+        ),
     ),
     GroupDeclaration(
         "receipt",

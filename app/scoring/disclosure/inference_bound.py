@@ -137,14 +137,15 @@ def compute_inference_bound(
     shown_reports = [name for name in DETAILED_REPORTS if name in rules.reports]
     reports = {name: _report_bits(name, recipe, rules, sizes, weighted=weighted) for name in shown_reports}
     sure = _uncertainty_bits(recipe, rules, gold_bits)
-    own, public = "scores" in rules.reports, rules.board == "public"
+    # The history of a board tells the values that every entry had, as a public board does while they come.
+    own, public = "scores" in rules.reports, rules.board == "public" or _tells_history(rules)
     reports |= {name: bits for name, bits in sure.items() if public or (own and name == "intervals")}
     values = math.fsum(metric.shown for metric in metrics)
     ranked = math.fsum(metric.ranked for metric in metrics)
     per_submission = (ranked if public else values if own else 0.0) + math.fsum(reports.values())
     answered = math.inf if rules.submissions is None else rules.submissions
     choice = once = 0.0
-    if rules.board == "after_close":
+    if rules.board == "after_close" and not public:
         rows = min(rules.own_rows, answered)
         choice = 0.0 if own else rows * math.log2(max(1, answered))
         with_board = math.fsum(bits for name, bits in sure.items() if name not in reports)
@@ -162,6 +163,10 @@ def compute_inference_bound(
         once=min(gold_bits, once),
         total=min(gold_bits, total),
     )
+
+
+def _tells_history(rules: DisclosureRules) -> bool:
+    return rules.board == "after_close" and "history" in rules.reports
 
 
 def _uncertainty_bits(recipe: ScoringRecipe, rules: DisclosureRules, gold_bits: float) -> dict[str, float]:

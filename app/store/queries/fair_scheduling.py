@@ -82,13 +82,16 @@ _CHOOSE = f"""
            chosen.ticket, holder.id AS holder_id, holder.turn AS holder_turn, holder.ticket AS holder_ticket,
            sent.file_key, sent.format, sent.encoding, sent.layout, sent.submitted_at,
            gold.status AS gold_status, gold.activated_at AS gold_activated_at,
+           (SELECT id FROM board_switches WHERE phase_id = sent.phase_id AND status = 'pending') AS pending_switch,
+           (SELECT id FROM board_switches WHERE phase_id = sent.phase_id AND status = 'done'
+            ORDER BY number DESC LIMIT 1) AS last_switch,
            (SELECT id FROM score_tasks {{turn}} WHERE {_DUE} AND id <> chosen.id
             ORDER BY priority, turn, ticket LIMIT 1) AS following
     FROM holder CROSS JOIN chosen
     JOIN submissions AS sent ON sent.id = chosen.submission_id JOIN gold_versions AS gold ON gold.id = chosen.gold_id
 """  # noqa: S608 - constants
-"""The task to claim next, with what scoring needs of its submission and gold, and the task that holds its lane's
-smallest turn, often the same. `chosen` is never empty if `holder` is not: the condition holds for the holder itself."""
+"""The task to claim next, with what scoring needs of its submission and gold, the switches that name further versions to
+score by, and the task that holds its lane's smallest turn, often the same. `chosen` is never empty if `holder` is not: the condition holds for the holder itself."""
 # The chosen task gets the turn of the holder, which gets its turn. A retry ordered by an organizer is not an attempt of
 # the team; the first try of an organizer's entry is one.
 _START_TASK = """

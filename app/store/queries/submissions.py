@@ -12,7 +12,7 @@ from app.store.queries import analysis_tasks, ranked_values
 from app.store.queries.memberships import Stay, sent_during
 from app.store.queries.score_provenance import ScoreProvenance
 from app.store.session import ReadSession, WriteSession
-from app.store.tables import Phase, QuotaEntry, Score, ScoreTask, Submission, Team
+from app.store.tables import BoardSwitch, Phase, QuotaEntry, Score, ScoreTask, Submission, Team
 from app.store.types import new_id
 from app.text.confusable_names import name_key
 
@@ -29,7 +29,16 @@ _SET_FINAL_STATUS = (
         problem_totals=bindparam("totals", type_=Submission.problem_totals.type),
         notes=bindparam("file_notes", type_=Submission.notes.type),
     )
-    .returning(Submission.phase_id, Submission.team_id)
+    .returning(
+        Submission.phase_id,
+        Submission.team_id,
+        select(BoardSwitch.id)
+        .where(BoardSwitch.phase_id == Submission.phase_id, BoardSwitch.status == "done")
+        .order_by(BoardSwitch.number.desc())
+        .limit(1)
+        .correlate(Submission)
+        .scalar_subquery(),
+    )
 )
 
 
@@ -38,6 +47,8 @@ class SettledSubmission(NamedTuple):
 
     phase_id: str
     team_id: str
+    last_switch: str | None
+    """The last switch of the board of the phase that was done."""
 
 
 def add_scores(
@@ -53,6 +64,14 @@ def add_scores(
     session.connection().execute(_ADD_SCORE, [row | count for row, count in zip(rows, counts, strict=True)])
     ranked_values.add(session, [ranked_values.StoredScore(**row) for row in rows])
     analysis_tasks.add_intervals(session, key)
+
+
+def has_scores(session: ReadSession, key: Mapping[str, Any]) -> bool:
+    """Whether scores with this key are stored."""
+    columns = (
+        getattr(Score, name) == key[name] for name in ("submission_id", "gold_id", "recipe_id", "scorer_version")
+    )
+    return session.scalar(select(Score.id).where(*columns).limit(1)) is not None
 
 
 def set_final_status(

@@ -56,6 +56,7 @@ _LOCK_TASKS = select(ScoreTask.id).where(ScoreTask.id.in_(bindparam("tasks", exp
 _LOCK_TASKS = _LOCK_TASKS.order_by(ScoreTask.id).with_for_update()
 _LOADED = ("submission_id", "file_key", "format", "encoding", "layout", "submitted_at")
 _LOADED_OF_GOLD = ("recipe_id", "gold_id", "gold_status", "gold_activated_at")
+_LOADED_OF_SWITCHES = ("pending_switch", "last_switch")
 _SCORE_KEY = ("submission_id", "gold_id", "recipe_id", "scorer_version")
 _FINISH = (
     update(ScoreTask.__table__)
@@ -179,6 +180,10 @@ class Claimed:
     encoding: str
     layout: str
     submitted_at: datetime
+    pending_switch: str | None
+    """The pending switch of the board of the phase."""
+    last_switch: str | None
+    """The last switch that was done; older phases have none."""
     started_at: datetime
     more: bool
     """Whether another task is due after this claim."""
@@ -196,7 +201,7 @@ def claim(
         task = fair_scheduling.start_next(session, scorer_version, moment, lease)
         if task is None:
             break
-        loaded = {name: getattr(task, name) for name in (*_LOADED, *_LOADED_OF_GOLD)}
+        loaded = {name: getattr(task, name) for name in (*_LOADED, *_LOADED_OF_GOLD, *_LOADED_OF_SWITCHES)}
         claims.append(
             Claimed(task.id, task.attempt + 1, started_at=moment.now, more=task.following is not None, **loaded)
         )

@@ -27,7 +27,7 @@ from app.api.gold import (
 from app.api.gold_differences import difference_file, get_difference
 from app.api.gold_shapes import GoldShape
 from app.api.http.json_body import GoldMetadataRequest, parse_strict_json
-from app.api.reasons import OptionalReason
+from app.api.reasons import Activation
 from app.errors import BadRequest, InvalidGold, NotFound, TooManyRequests, Unavailable
 from app.web.form_upload import open_upload_form, require_file
 from app.web.forms import PART, FieldFault, Form, attempt, attempt_async
@@ -110,8 +110,8 @@ def post_activation(slug: str, phase: str, version: VersionNumber, page: PageDep
     caller = editor(page, slug)
 
     def act() -> Response:
-        reason = OptionalReason(reason=form.text("reason"))
-        shape = post_activate(slug, phase, version, caller, page.state, reason)
+        order = Activation(reason=form.text("reason"), lists_instances=form.value("lists_instances") != "")
+        shape = post_activate(slug, phase, version, caller, page.state, Response(), order)
         return show_gold(page, slug, phase, activated=shape)
 
     return attempt(form, act, lambda refused, status: show_gold(page, slug, phase, refused, status))

@@ -54,7 +54,8 @@ def post_recipe(slug: str, page: PageDep, form: FormDep, phase: str | None = Non
         return preview(page, slug, phase, form, given)
 
     def act() -> Response:
-        put_recipe(slug, RecipeBody.model_validate(given.body()), caller.with_reason(form.reason()), page.state, phase)
+        acting = caller.with_reason(form.reason())
+        put_recipe(slug, RecipeBody.model_validate(given.body()), acting, page.state, phase=phase)
         return redirect(page, recipe_path(slug, phase), done=SAVED)
 
     def again(refused: Form, status: int) -> Response:

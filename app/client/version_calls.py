@@ -1,0 +1,41 @@
+"""Calls about versions: those of recipes, and the switches of boards from one version to another."""
+
+from collections.abc import Iterator
+
+from app.client.paths import api_path, phase_path
+from app.transport import Json, Transport
+
+
+class VersionCalls(Transport):
+    """Calls about versions of recipes and switches of boards."""
+
+    def switches(self, slug: str, phase: str) -> Iterator[Json]:
+        """The switches of the board of a phase, newest first, fetched page by page."""
+        return self._items(phase_path(slug, phase, "switches"))
+
+    def switch(self, slug: str, phase: str, number: int) -> Json:
+        """One switch; a pending one with its progress for organizers."""
+        return self._json("GET", phase_path(slug, phase, "switches", str(number)))
+
+    def confirm_switch(self, slug: str, phase: str, number: int, *, reason: str | None = None) -> Json:
+        """Accept that the submissions that cannot be scored leave the board."""
+        return self._json("POST", phase_path(slug, phase, "switches", str(number), "confirm"), json={"reason": reason})
+
+    def cancel_switch(self, slug: str, phase: str, number: int, *, reason: str | None = None) -> Json:
+        """Take a pending switch back."""
+        return self._json("POST", phase_path(slug, phase, "switches", str(number), "cancel"), json={"reason": reason})
+
+    def recipe_versions(self, slug: str) -> Iterator[Json]:
+        """The versions of the recipes of a challenge and its phases, newest first."""
+        return self._items(api_path("challenges", slug, "recipe", "versions"))
+
+    def recipe_version(self, slug: str, version: int) -> Json:
+        """One version of the recipe."""
+        return self._json("GET", api_path("challenges", slug, "recipe", str(version)))
+
+    def activate_recipe(
+        self, slug: str, version: int, *, reason: str | None = None, lists_instances: bool = False
+    ) -> Json:
+        """Activate a draft or a former version of the recipe."""
+        body = {"reason": reason, "lists_instances": lists_instances}
+        return self._json("POST", api_path("challenges", slug, "recipe", str(version), "activate"), json=body)
