@@ -8,7 +8,7 @@ from typing import Any
 
 from app.archives.archived_files import read_gold
 from app.archives.evidence import ArchivedFacts, TrustedKeys, check_commitment, check_receipt, read_scores
-from app.archives.layout import GOLD, RECEIPTS, SUBMISSIONS
+from app.archives.layout import FROZEN, GOLD, RECEIPTS, SUBMISSIONS
 from app.archives.open_archive import Archive, InvalidArchive
 from app.formats.reading_rules import DEFAULT_LIMITS
 
@@ -25,6 +25,7 @@ class Verification:
     """Gold versions whose nonce opens their commitment."""
     files_missing: int = 0
     """Files that the service had deleted before the export; their SHA-256 remains."""
+    frozen_boards: int = 0
     receipts: int = 0
     signatures: int = 0
     """Receipts that a trusted key signed; 0 without keys."""
@@ -63,6 +64,11 @@ def _check_tables(archive: Archive, found: Verification, trusted: TrustedKeys) -
         found.signatures += signed
         found.logged += logged
 
+    for row in archive.rows(FROZEN):
+        found.frozen_boards += 1
+        member = archive.members.get(str(row.get("file")))
+        if member is None or member.sha256 != row.get("sha256"):
+            found.faults.append(f"Frozen board {row.get('number')} is not the one that its hash cites.")
     for row in archive.rows(RECEIPTS):
         found.receipts += 1
         _collect(found, lambda row=row: check(row))  # type: ignore[misc]

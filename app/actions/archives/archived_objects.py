@@ -4,12 +4,13 @@ from datetime import datetime
 from typing import Any
 
 from app.actions.challenges.upload_gold import stored_file_kind
-from app.archives.layout import gold_member, proof_member, receipt_member
+from app.archives.layout import frozen_member, gold_member, proof_member, receipt_member
 from app.store.queries.teams import TEST_TEAM_KEY
 from app.store.tables import (
     Base,
     BoardSwitch,
     Challenge,
+    FrozenBoard,
     GoldVersion,
     Phase,
     Receipt,
@@ -143,3 +144,9 @@ def archived_receipt(row: Receipt, versions: Versions, *, proved: bool) -> Json:
     """Of which score a receipt is; `proof` is null while the transparency log does not prove that it has the receipt."""
     files = {"file": receipt_member(row.id), "proof": proof_member(row.id) if proved else None}
     return {"id": row.id} | _provenance(row, versions) | files | {"created_at": _plain(row.created_at)}
+
+
+def archived_frozen_board(row: FrozenBoard) -> Json:
+    """A frozen board; its content is the file."""
+    shown = _columns(row, ("number", "title", "reason", "sha256", "checkpoint"))
+    return shown | {"frozen_at": _plain(row.created_at), "file": frozen_member(row.number)}

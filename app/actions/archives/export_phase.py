@@ -28,7 +28,7 @@ from app.store import clock
 from app.store.queries import archived_rows, challenges, gold
 from app.store.queries.board_versions import active_version
 from app.store.session import Database, ReadSession, WriteSession
-from app.store.tables import Phase, Receipt, Score, ScoreInterval, Submission
+from app.store.tables import FrozenBoard, Phase, Receipt, Score, ScoreInterval, Submission
 from app.store.types import format_timestamp
 
 PAGE_ROWS = 200
@@ -120,6 +120,9 @@ def archive_members(export: PhaseExport, instances: InstancesWriter | None) -> I
     yield from _gold_files(export)
     yield from _prediction_files(export)
     yield from _receipt_files(export)
+    frozen = _frozen_boards(export)
+    for row in frozen:
+        yield ArchiveMember(layout.frozen_member(row.number), row.created_at, [row.content.encode()])
     if instances is not None:
         yield from _instances_files(export, instances)
     tables: dict[str, Callable[[PhaseExport], Iterable[Json]]] = {
@@ -133,6 +136,7 @@ def archive_members(export: PhaseExport, instances: InstancesWriter | None) -> I
         layout.SCORES: partial(_rows_of_submissions, table=Score, to_json=objects.archived_score),
         layout.INTERVALS: partial(_rows_of_submissions, table=ScoreInterval, to_json=objects.archived_interval),
         layout.RECEIPTS: _receipt_rows,
+        layout.FROZEN: lambda _export: map(objects.archived_frozen_board, frozen),
     }
     for name, rows in tables.items():
         yield ArchiveMember(name, export.begun_at, (_line(row) for row in rows(export)))
@@ -310,3 +314,8 @@ def _switches(export: PhaseExport) -> Iterable[Json]:
     with export.db.read() as session:
         rows = archived_rows.switches_of(session, export.phase_id)
         return [objects.archived_switch(row, export.versions) for row in rows]
+
+
+def _frozen_boards(export: PhaseExport) -> list[FrozenBoard]:
+    with export.db.read() as session:
+        return archived_rows.frozen_boards_of(session, export.phase_id)

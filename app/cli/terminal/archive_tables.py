@@ -26,7 +26,7 @@ def show_verification(console: "Console", found: Json) -> None:
     about = f"{clean(found['challenge'])}, phase {clean(found['phase'])}, exported {clean(found['exported_at'])}"
     console.print(f"Archive of {about}", **PLAIN)
     counts = f"{found['members']} members, {found['gold_versions']} gold versions, {found['submissions']} submissions"
-    console.print(f"{counts}, {found['receipts']} receipts", **PLAIN)
+    console.print(f"{counts}, {found['receipts']} receipts, {found['frozen_boards']} frozen boards", **PLAIN)
     if found["files_missing"]:
         console.print(f"{found['files_missing']} files had been deleted before the export.", **PLAIN)
     told = {

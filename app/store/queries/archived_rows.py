@@ -9,6 +9,7 @@ from sqlalchemy.orm import undefer
 from app.store.session import ReadSession
 from app.store.tables import (
     BoardSwitch,
+    FrozenBoard,
     GoldVersion,
     Receipt,
     Recipe,
@@ -76,3 +77,9 @@ def switches_of(session: ReadSession, phase_id: str) -> list[BoardSwitch]:
     """The switches of the boards of a phase, oldest first, with what they changed."""
     query = select(BoardSwitch).where(BoardSwitch.phase_id == phase_id).options(undefer(BoardSwitch.errata))
     return list(session.scalars(query.order_by(BoardSwitch.number)))
+
+
+def frozen_boards_of(session: ReadSession, phase_id: str) -> list[FrozenBoard]:
+    """The frozen boards of a phase with their content, oldest first."""
+    query = select(FrozenBoard).where(FrozenBoard.phase_id == phase_id).options(undefer(FrozenBoard.content))
+    return list(session.scalars(query.order_by(FrozenBoard.number)))
