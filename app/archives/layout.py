@@ -6,9 +6,10 @@ INSTANCES_FORMAT, INSTANCES_VERSION = "assay-instances", 1
 CHALLENGE, PHASE = "challenge.json", "phase.json"
 RECIPES, GOLD, TEAMS, SWITCHES = "recipes.jsonl", "gold.jsonl", "teams.jsonl", "switches.jsonl"
 SUBMISSIONS, SCORES, INTERVALS, RECEIPTS = "submissions.jsonl", "scores.jsonl", "intervals.jsonl", "receipts.jsonl"
+FROZEN = "frozen_boards.jsonl"
 MANIFEST = "manifest.json"
 """The last member: name, size and SHA-256 of every other one."""
-TABLES = (CHALLENGE, PHASE, RECIPES, GOLD, TEAMS, SWITCHES, SUBMISSIONS, SCORES, INTERVALS, RECEIPTS)
+TABLES = (CHALLENGE, PHASE, RECIPES, GOLD, TEAMS, SWITCHES, SUBMISSIONS, SCORES, INTERVALS, RECEIPTS, FROZEN)
 """The members that every archive has, besides the manifest."""
 
 
@@ -35,3 +36,8 @@ def receipt_member(receipt_id: str) -> str:
 def proof_member(receipt_id: str) -> str:
     """The name of the proof that the transparency log holds a receipt."""
     return f"receipts/{receipt_id}.tlog-proof"
+
+
+def frozen_member(number: int) -> str:
+    """The name of the canonical content of a frozen board, whose SHA-256 is that by which the board is cited."""
+    return f"frozen/{number}.json"

@@ -8,17 +8,15 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from app.archives.archived_files import file_kind, integer, read_gold
 from app.archives.layout import GOLD, RECIPES, SCORES, SUBMISSIONS
 from app.archives.open_archive import Archive, InvalidArchive
 from app.errors import AssayError
-from app.formats import FORMATS, FileKind
-from app.formats.content.format_detection import ENCODINGS, LAYOUTS
-from app.formats.reading_rules import DEFAULT_LIMITS, Limits
-from app.pipeline import Gold, SourceFile, load_gold, score_predictions
+from app.formats.reading_rules import DEFAULT_LIMITS, Limits, ReadingRules
+from app.pipeline import Gold, SourceFile, score_predictions
 from app.scoring import SCORER_VERSION
 from app.scoring.declaration.metric import Result
 from app.scoring.declaration.recipe import ScoringRecipe, parse_recipe
-from app.scoring.declaration.task import TASK_KINDS
 
 SAME, DIFFERENT, OTHER_SCORER, NO_FILE, REFUSED = "same", "different", "other_scorer", "no_file", "refused"
 """Equal to the last digit; not equal; made by another scorer version and not equal; no file; the file has problems."""
@@ -51,45 +49,34 @@ class _Rescorer:
 
     def __init__(self, archive: Archive, folder: Path, limits: Limits) -> None:
         self._archive, self._folder, self._limits = archive, folder, limits
-        self._recipes = {_integer(row, "version"): row.get("body") for row in archive.rows(RECIPES)}
+        self._recipes = {integer(row, "version"): row.get("body") for row in archive.rows(RECIPES)}
         self._gold: Gold | None = None
         self.version = 0
 
     def load(self, row: Mapping[str, Any]) -> None:
         """Read the gold of a version; raises InvalidArchive."""
-        self.version = _integer(row, "version")
-        if row.get("file") is None:
-            self._gold = None
-            return
-        if row.get("task") not in TASK_KINDS:
-            raise InvalidArchive(f"Gold version {self.version} of the archive has an unknown task.")
-        path, source = self._folder / "gold", SourceFile(self._folder / "gold", _kind(row))
-        self._archive.write_to(str(row["file"]), path)
-        try:
-            settings = {"task": row["task"], "positive_label": row["positive_label"], "classes": row["classes"]}
-            self._gold, problems = load_gold(source, **settings, metadata=row["metadata"], limits=self._limits)
-        except (AssayError, KeyError, TypeError, ValueError) as error:
-            raise InvalidArchive(f"Gold version {row.get('version')} of the archive cannot be read.") from error
-        if self._gold is None:
-            totals = problems.to_dict()["total"]
-            raise InvalidArchive(f"The file of gold version {row.get('version')} has problems: {totals}.")
+        self.version = integer(row, "version")
+        self._gold = read_gold(self._archive, row, self._folder, self._limits)
 
     def score(self, row: Mapping[str, Any], recipe_version: int) -> dict[str, dict[str, Result]] | None:
-        """The scores of a submission by split, None if its file has problems."""
+        """The scores of a submission by split, None if its file has problems; raises InvalidArchive.
+
+        The gold that was in force when a file was received decided whether it is valid. Later gold reads it as accepted.
+        """
         assert self._gold is not None
         recipe = self._recipe(recipe_version)
-        path = self._folder / "predictions"
+        rules = ReadingRules.strictest(recipe.metrics, recipe.primary)
+        received = row.get("received_under")
+        if isinstance(received, dict) and received.get("gold_version") != self.version:
+            rules = rules.of_accepted_file()
+        path, kind = self._folder / "predictions", file_kind(row)
         self._archive.write_to(str(row["file"]), path)
-        outcome = score_predictions(
-            self._gold,
-            SourceFile(path, _kind(row)),
-            recipe.metrics,
-            primary=recipe.primary,
-            decision=recipe.decision,
-            options=recipe.options,
-            limits=self._limits,
-        )
-        return outcome.scores or None
+        settings: dict[str, Any] = {"primary": recipe.primary, "decision": recipe.decision, "options": recipe.options}
+        settings |= {"rules": rules, "limits": self._limits}
+        try:
+            return score_predictions(self._gold, SourceFile(path, kind), recipe.metrics, **settings).scores or None
+        except (AssayError, KeyError, TypeError, ValueError) as error:
+            raise InvalidArchive(f"Submission {str(row.get('id'))[:64]} of the archive cannot be scored.") from error
 
     @property
     def has_gold(self) -> bool:
@@ -118,7 +105,7 @@ def rescore_archive(
     with tempfile.TemporaryDirectory(prefix="assay-archive-") as folder:
         rescorer = _Rescorer(archive, Path(folder), limits)
         for gold in archive.rows(GOLD):
-            version = _integer(gold, "version")
+            version = integer(gold, "version")
             if version in stored:
                 rescorer.load(gold)
                 yield from _rescore_version(archive, rescorer, stored.pop(version))
@@ -138,8 +125,8 @@ def _stored_scores(archive: Archive, wanted: Collection[str] | None) -> dict[int
         if not isinstance(submission, str) or not isinstance(split, str) or not isinstance(metrics, dict):
             raise InvalidArchive(f"A line of '{SCORES}' is not a score.")
         if wanted is None or submission in wanted:
-            run = _integer(row, "recipe_version"), _integer(row, "scorer_version")
-            stored[_integer(row, "gold_version")][submission][run][split] = metrics
+            run = integer(row, "recipe_version"), integer(row, "scorer_version")
+            stored[integer(row, "gold_version")][submission][run][split] = metrics
     return stored
 
 
@@ -188,18 +175,3 @@ def find_differences(stored: Values, computed: Mapping[str, float | None]) -> di
         if name not in stored or name not in computed or json.dumps(before) != json.dumps(after):
             differences[name] = {"archived": before, "computed": after}
     return differences
-
-
-def _kind(row: Mapping[str, Any]) -> FileKind:
-    """How a file of the archive is read; raises InvalidArchive."""
-    form, encoding, layout = (str(row.get(name)) for name in ("format", "encoding", "layout"))
-    if form not in FORMATS or encoding not in {"", *ENCODINGS} or layout not in {"", *LAYOUTS}:
-        raise InvalidArchive(f"The archive holds a file of an unknown format: {form[:40]!r}.")
-    return FileKind(form, encoding, layout)
-
-
-def _integer(row: Mapping[str, Any], name: str) -> int:
-    value = row.get(name)
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise InvalidArchive(f"'{name}' must be a whole number, not {str(value)[:40]!r}.")
-    return value

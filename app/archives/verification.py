@@ -1,19 +1,16 @@
-"""Checks an archive without trusting it: every member, every file against its row, and every receipt against its file."""
+"""Checks an archive without trusting it: every member, every file against its row, and the evidence in it."""
 
-import base64
-import binascii
-import json
-from collections.abc import Callable, Iterator, Mapping
+import tempfile
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from app.archives.layout import GOLD, RECEIPTS, SUBMISSIONS
+from app.archives.archived_files import read_gold
+from app.archives.evidence import ArchivedFacts, TrustedKeys, check_commitment, check_receipt, read_scores
+from app.archives.layout import FROZEN, GOLD, RECEIPTS, SUBMISSIONS
 from app.archives.open_archive import Archive, InvalidArchive
-
-FILE_SUBJECT = "predictions"
-"""The name of the subject of a receipt that is the file as it was sent."""
-CheckSignature = Callable[[bytes], None]
-"""Raises ValueError unless a key that the reader trusts signed this receipt."""
+from app.formats.reading_rules import DEFAULT_LIMITS
 
 
 @dataclass(slots=True)
@@ -24,23 +21,28 @@ class Verification:
     bytes: int = 0
     submissions: int = 0
     gold_versions: int = 0
+    commitments: int = 0
+    """Gold versions whose nonce opens their commitment."""
     files_missing: int = 0
-    """Prediction files that the service had deleted before the export; their SHA-256 remains."""
+    """Files that the service had deleted before the export; their SHA-256 remains."""
+    frozen_boards: int = 0
     receipts: int = 0
     signatures: int = 0
-    """Receipts of which a trusted key signed the statement; 0 without keys."""
+    """Receipts that a trusted key signed; 0 without keys."""
+    logged: int = 0
+    """Receipts that the log with the trusted key has; 0 without one."""
     faults: list[str] = field(default_factory=list)
 
 
-def verify_archive(archive: Archive, check_signature: CheckSignature | None = None) -> Verification:
-    """Check hashes and references; faults are collected, so that one of them does not hide another."""
+def verify_archive(archive: Archive, trusted: TrustedKeys | None = None) -> Verification:
+    """Check hashes, references and evidence; faults are collected, so that one of them does not hide another."""
     found = Verification()
     for name, member in archive.members.items():
         found.members += 1
         found.bytes += member.size
         _collect(found, lambda name=name: archive.check_member(name))  # type: ignore[misc]
     if not found.faults:  # otherwise tables may be among what is damaged
-        _collect(found, lambda: _check_tables(archive, found, check_signature))
+        _collect(found, lambda: _check_tables(archive, found, trusted or TrustedKeys()))
     return found
 
 
@@ -51,22 +53,57 @@ def _collect(found: Verification, check: Callable[[], None]) -> None:
         found.faults.append(error.detail)
 
 
-def _check_tables(archive: Archive, found: Verification, check_signature: CheckSignature | None) -> None:
-    for row in archive.rows(GOLD):
-        found.gold_versions += 1
-        _check_file(archive, row, f"Gold version {row.get('version')}", found)
+def _check_tables(archive: Archive, found: Verification, trusted: TrustedKeys) -> None:
+    commitments = _check_gold(archive, found)
+    hashes = _check_submissions(archive, found)
+    of_receipts = {str(row.get("submission")) for row in archive.rows(RECEIPTS)}
+    facts = ArchivedFacts(hashes, commitments, read_scores(archive, of_receipts) if of_receipts else {})
+
+    def check(row: Mapping[str, Any]) -> None:
+        signed, logged = check_receipt(archive, row, facts, trusted)
+        found.signatures += signed
+        found.logged += logged
+
+    for row in archive.rows(FROZEN):
+        found.frozen_boards += 1
+        member = archive.members.get(str(row.get("file")))
+        if member is None or member.sha256 != row.get("sha256"):
+            found.faults.append(f"Frozen board {row.get('number')} is not the one that its hash cites.")
+    for row in archive.rows(RECEIPTS):
+        found.receipts += 1
+        _collect(found, lambda row=row: check(row))  # type: ignore[misc]
+
+
+def _check_gold(archive: Archive, found: Verification) -> dict[Any, Any]:
+    """Check the gold versions; returns their commitments by version."""
+    commitments: dict[Any, Any] = {}
+
+    def check(row: Mapping[str, Any], folder: Path) -> None:
+        if row.get("commitment") is not None:
+            gold = read_gold(archive, row, folder, DEFAULT_LIMITS)
+            found.commitments += gold is not None and check_commitment(row, gold)
+
+    with tempfile.TemporaryDirectory(prefix="assay-archive-") as folder:
+        for row in archive.rows(GOLD):
+            found.gold_versions += 1
+            commitments[row.get("version")] = row.get("commitment")
+            _check_file(archive, row, f"Gold version {row.get('version')}", found)
+            _collect(found, lambda row=row: check(row, Path(folder)))  # type: ignore[misc]
+    return commitments
+
+
+def _check_submissions(archive: Archive, found: Verification) -> dict[str, str]:
+    """Check the submissions and their order; returns the SHA-256 of their files."""
     hashes: dict[str, str] = {}
-    previous, expected = "", 0
-    for expected, row in enumerate(archive.rows(SUBMISSIONS), 1):
+    previous = ""
+    for number, row in enumerate(archive.rows(SUBMISSIONS), 1):
         submission = str(row.get("id"))
-        if row.get("order") != expected or not previous < submission:
+        if row.get("order") != number or not previous < submission:
             found.faults.append(f"Submission {submission[:64]} is not in the order of acceptance.")
         hashes[submission], previous = str(row.get("sha256")), submission
         _check_file(archive, row, f"The file of submission {submission[:64]}", found)
-    found.submissions = expected
-    for row in archive.rows(RECEIPTS):
-        found.receipts += 1
-        _collect(found, lambda row=row: _check_receipt(archive, row, hashes, found, check_signature))  # type: ignore[misc]
+    found.submissions = len(hashes)
+    return hashes
 
 
 def _check_file(archive: Archive, row: Mapping[str, Any], what: str, found: Verification) -> None:
@@ -79,45 +116,3 @@ def _check_file(archive: Archive, row: Mapping[str, Any], what: str, found: Veri
         found.faults.append(f"{what} is not in the archive.")
     elif (member.sha256, member.size) != (row.get("sha256"), row.get("size")):
         found.faults.append(f"{what} is not the one that was uploaded: its SHA-256 differs.")
-
-
-def _check_receipt(
-    archive: Archive,
-    row: Mapping[str, Any],
-    hashes: Mapping[str, str],
-    found: Verification,
-    check_signature: CheckSignature | None,
-) -> None:
-    """The statement is about the submission of the row, and about the file that is in the archive for it."""
-    name = f"Receipt {str(row.get('id'))[:64]}"
-    content = b"".join(archive.pieces(str(row.get("file"))))
-    statement = _decode_statement(content, name)
-    digests = dict(_subject_digests(statement))
-    predicate = statement.get("predicate")
-    stated = predicate.get("submission") if isinstance(predicate, dict) else None
-    if stated != row.get("submission") or digests.get(FILE_SUBJECT) != hashes.get(str(stated)):
-        raise InvalidArchive(f"{name} is about another file or submission.")
-    if check_signature is not None:
-        try:
-            check_signature(content)
-        except ValueError as error:
-            raise InvalidArchive(f"{name} is refused: {error}") from error
-        found.signatures += 1
-
-
-def _decode_statement(content: bytes, name: str) -> dict[str, Any]:
-    try:
-        statement = json.loads(base64.b64decode(json.loads(content)["payload"], validate=True))
-    except (ValueError, KeyError, TypeError, binascii.Error, RecursionError) as error:
-        raise InvalidArchive(f"{name} is no DSSE envelope with a JSON statement.") from error
-    if not isinstance(statement, dict):
-        raise InvalidArchive(f"{name} holds no statement.")
-    return statement
-
-
-def _subject_digests(statement: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    subjects = statement.get("subject")
-    for each in subjects if isinstance(subjects, list) else []:
-        digest = each.get("digest") if isinstance(each, dict) else None
-        if isinstance(digest, dict):
-            yield str(each.get("name")), str(digest.get("sha256"))

@@ -139,13 +139,14 @@ def _verify_signature(receipt: Path, keys: str) -> "VerifiedReceipt":
     from app.receipts.verification import verify_receipt as verify
 
     try:
-        return verify(_read(receipt), parse_key_set(_read_keys(keys)))
+        return verify(_read(receipt), parse_key_set(read_keys(keys)))
     except ReceiptRefused as refused:
         remedy = "Get the receipt again, and the keys from the service that issued it."
         raise CommandError(f"receipt_{refused.code}", f"The receipt is not valid. {refused.detail}", remedy) from None
 
 
-def _read_keys(place: str) -> bytes:
+def read_keys(place: str) -> bytes:
+    """The key set in a file or at an address; raises CommandError."""
     if not place.startswith(("https://", "http://")):
         return _read(Path(place))
     import httpx

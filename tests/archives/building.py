@@ -56,6 +56,7 @@ def good_members() -> Members:
         "scores.jsonl": json_lines(scores),
         "intervals.jsonl": b"",
         "receipts.jsonl": b"",
+        "frozen_boards.jsonl": b"",
     }
 
 

@@ -1,6 +1,5 @@
 """The scores of an archive computed again, and the checks of its files and receipts."""
 
-import base64
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +14,6 @@ from tests.archives.building import (
     ACCURACIES,
     PREDICTIONS,
     SUBMISSIONS,
-    file_fields,
     good_members,
     json_lines,
     pack,
@@ -117,27 +115,6 @@ def test_an_order_that_is_not_that_of_acceptance_is_a_fault(tmp_path: Path) -> N
     result = run_assay("archive", "verify", path)
     assert result.status == 1
     assert f"Submission {SUBMISSIONS[0]} is not in the order of acceptance." in result.out
-
-
-def receipt(submission: str, sha256: str) -> bytes:
-    """An envelope as a service makes them, with a signature that no key made."""
-    statement = {
-        "_type": "https://in-toto.io/Statement/v1",
-        "subject": [{"name": "predictions", "digest": {"sha256": sha256}}],
-        "predicate": {"submission": submission},
-    }
-    payload = base64.b64encode(json.dumps(statement).encode()).decode()
-    return json.dumps({"payload": payload, "payloadType": "application/vnd.in-toto+json", "signatures": []}).encode()
-
-
-@pytest.mark.parametrize(("of_file", "faults"), [(0, 0), (1, 1)])
-def test_a_receipt_must_be_about_the_file_in_the_archive(tmp_path: Path, of_file: int, faults: int) -> None:
-    sha256 = file_fields(PREDICTIONS[of_file], "json")["sha256"]
-    row = {"id": "r1", "submission": SUBMISSIONS[0], "file": "receipts/r1.dsse.json"}
-    members = good_members() | {"receipts/r1.dsse.json": receipt(SUBMISSIONS[0], sha256)}
-    with open_archive(save(tmp_path, pack(members | {"receipts.jsonl": json_lines([row])}))) as archive:
-        found = verify_archive(archive)
-    assert (found.receipts, len(found.faults)) == (1, faults)
 
 
 def test_gold_and_predictions_are_not_given_beside_an_archive(tmp_path: Path) -> None:

@@ -4,14 +4,14 @@ from datetime import datetime
 from typing import Any
 
 from app.actions.challenges.upload_gold import stored_file_kind
-from app.archives.layout import gold_member
+from app.archives.layout import frozen_member, gold_member, proof_member, receipt_member
 from app.store.queries.teams import TEST_TEAM_KEY
 from app.store.tables import (
     Base,
     BoardSwitch,
     Challenge,
+    FrozenBoard,
     GoldVersion,
-    LogRecord,
     Phase,
     Receipt,
     Recipe,
@@ -128,7 +128,11 @@ def _provenance(row: Score | ScoreInterval | Receipt, versions: Versions) -> Jso
 
 def archived_score(row: Score, versions: Versions) -> Json:
     """The values of one split."""
-    return _provenance(row, versions) | {"metrics": row.metrics, "created_at": _plain(row.created_at)}
+    return _provenance(row, versions) | {
+        "metrics": row.metrics,
+        "empty_predictions": row.empty_predictions,
+        "created_at": _plain(row.created_at),
+    }
 
 
 def archived_interval(row: ScoreInterval, versions: Versions) -> Json:
@@ -136,11 +140,13 @@ def archived_interval(row: ScoreInterval, versions: Versions) -> Json:
     return _provenance(row, versions) | {"intervals": row.intervals, "created_at": _plain(row.created_at)}
 
 
-def archived_receipt(row: Receipt, versions: Versions, logged: LogRecord | None) -> Json:
-    """Where a receipt and its place in the transparency log are found; `log` is null while it has no record there."""
-    place = None
-    if logged is not None:
-        place = {"origin": logged.origin_id, "position": logged.position, "salt": logged.salt, "record": logged.record}
-        place["entry"] = logged.entry
-    more = {"id": row.id, "created_at": _plain(row.created_at), "log": place}
-    return _provenance(row, versions) | more
+def archived_receipt(row: Receipt, versions: Versions, *, proved: bool) -> Json:
+    """Of which score a receipt is; `proof` is null while the transparency log does not prove that it has the receipt."""
+    files = {"file": receipt_member(row.id), "proof": proof_member(row.id) if proved else None}
+    return {"id": row.id} | _provenance(row, versions) | files | {"created_at": _plain(row.created_at)}
+
+
+def archived_frozen_board(row: FrozenBoard) -> Json:
+    """A frozen board; its content is the file."""
+    shown = _columns(row, ("number", "title", "reason", "sha256", "checkpoint"))
+    return shown | {"frozen_at": _plain(row.created_at), "file": frozen_member(row.number)}

@@ -15,7 +15,9 @@ from app.actions.archives.archive_member import ArchiveMember
 from app.actions.archives.write_instances import InstancesWriter
 from app.actions.audit.record import record
 from app.actions.challenges.upload_gold import stored_file_kind
+from app.actions.receipts.issue_receipts import LOG_KIND
 from app.actions.scoring_tasks.scoring_request import gold_reference
+from app.actions.transparency.read_log import LogPending, LogRecordErased, NotLogged, prove_record
 from app.archives import layout
 from app.errors import BadRequest
 from app.files import FileStore
@@ -26,7 +28,7 @@ from app.store import clock
 from app.store.queries import archived_rows, challenges, gold
 from app.store.queries.board_versions import active_version
 from app.store.session import Database, ReadSession, WriteSession
-from app.store.tables import Phase, Receipt, Score, ScoreInterval, Submission
+from app.store.tables import FrozenBoard, Phase, Receipt, Score, ScoreInterval, Submission
 from app.store.types import format_timestamp
 
 PAGE_ROWS = 200
@@ -49,6 +51,8 @@ class PhaseExport:
     head: Json
     versions: objects.Versions
     missing: set[str] = field(default_factory=set)
+    receipts: dict[str, bool] = field(default_factory=dict)
+    """The receipts that the archive has, and whether it has a proof that the log has each of them."""
     finished: set[str] = field(default_factory=set)
     """The submissions that the archive lists as finished: it holds scores of these alone."""
 
@@ -116,6 +120,9 @@ def archive_members(export: PhaseExport, instances: InstancesWriter | None) -> I
     yield from _gold_files(export)
     yield from _prediction_files(export)
     yield from _receipt_files(export)
+    frozen = _frozen_boards(export)
+    for row in frozen:
+        yield ArchiveMember(layout.frozen_member(row.number), row.created_at, [row.content.encode()])
     if instances is not None:
         yield from _instances_files(export, instances)
     tables: dict[str, Callable[[PhaseExport], Iterable[Json]]] = {
@@ -129,6 +136,7 @@ def archive_members(export: PhaseExport, instances: InstancesWriter | None) -> I
         layout.SCORES: partial(_rows_of_submissions, table=Score, to_json=objects.archived_score),
         layout.INTERVALS: partial(_rows_of_submissions, table=ScoreInterval, to_json=objects.archived_interval),
         layout.RECEIPTS: _receipt_rows,
+        layout.FROZEN: lambda _export: map(objects.archived_frozen_board, frozen),
     }
     for name, rows in tables.items():
         yield ArchiveMember(name, export.begun_at, (_line(row) for row in rows(export)))
@@ -262,22 +270,32 @@ def _rows_of_submissions(
 
 
 def _receipt_files(export: PhaseExport) -> Iterator[ArchiveMember]:
-    def collect(session: ReadSession, page: Sequence[Submission]) -> list[Receipt]:
-        return archived_rows.of_submissions(session, Receipt, [row.id for row in page])
+    def collect(session: ReadSession, page: Sequence[Submission]) -> list[tuple[Receipt, str | None]]:
+        rows = archived_rows.of_submissions(session, Receipt, [row.id for row in page])
+        return [(row, _proof(session, row.id)) for row in rows if export.versions.have(row)]
 
     for page in _collected(export, collect):
-        for row in page:
+        for row, proof in page:
+            export.receipts[row.id] = proof is not None
             yield ArchiveMember(layout.receipt_member(row.id), row.created_at, [row.envelope.encode()])
+            if proof is not None:
+                yield ArchiveMember(layout.proof_member(row.id), row.created_at, [proof.encode()])
+
+
+def _proof(session: ReadSession, receipt_id: str) -> str | None:
+    """The proof that the log has a receipt; None while it has none, as for private scores before the release."""
+    try:
+        return prove_record(session, receipt_id, LOG_KIND)
+    except (NotLogged, LogPending, LogRecordErased):
+        return None
 
 
 def _receipt_rows(export: PhaseExport) -> Iterator[Json]:
     def collect(session: ReadSession, page: Sequence[Submission]) -> list[Json]:
         rows = archived_rows.of_submissions(session, Receipt, [row.id for row in page])
-        logged = archived_rows.log_records_of(session, [row.id for row in rows])
+        proved = export.receipts
         return [
-            objects.archived_receipt(row, export.versions, logged.get(row.id))
-            | {"file": layout.receipt_member(row.id), "proof": None}
-            for row in rows
+            objects.archived_receipt(row, export.versions, proved=proved[row.id]) for row in rows if row.id in proved
         ]
 
     for page in _collected(export, collect):
@@ -296,3 +314,8 @@ def _switches(export: PhaseExport) -> Iterable[Json]:
     with export.db.read() as session:
         rows = archived_rows.switches_of(session, export.phase_id)
         return [objects.archived_switch(row, export.versions) for row in rows]
+
+
+def _frozen_boards(export: PhaseExport) -> list[FrozenBoard]:
+    with export.db.read() as session:
+        return archived_rows.frozen_boards_of(session, export.phase_id)

@@ -16,7 +16,7 @@ COMMANDS: tuple[CommandDeclaration | GroupDeclaration, ...] = (
             CommandDeclaration(
                 "verify",
                 "archive.verify",
-                "Check an archive: the hash of every member, each file against its submission, each receipt against its file.",
+                "Check an archive: the hash of every member, each file and receipt, and with keys their signatures.",
                 "assay archive verify digits-main.zip",
             ),
         ),

@@ -26,11 +26,17 @@ def show_verification(console: "Console", found: Json) -> None:
     about = f"{clean(found['challenge'])}, phase {clean(found['phase'])}, exported {clean(found['exported_at'])}"
     console.print(f"Archive of {about}", **PLAIN)
     counts = f"{found['members']} members, {found['gold_versions']} gold versions, {found['submissions']} submissions"
-    console.print(f"{counts}, {found['receipts']} receipts", **PLAIN)
+    console.print(f"{counts}, {found['receipts']} receipts, {found['frozen_boards']} frozen boards", **PLAIN)
     if found["files_missing"]:
         console.print(f"{found['files_missing']} files had been deleted before the export.", **PLAIN)
-    if found["signatures"]:
-        console.print(f"{found['signatures']} receipts are signed by the keys given.", **PLAIN)
+    told = {
+        "commitments": "gold versions are those that their commitments name",
+        "signatures": "receipts are signed by the keys given",
+        "logged": "receipts are in the log with the key given",
+    }
+    for name, text in told.items():
+        if found[name]:
+            console.print(f"{found[name]} {text}.", **PLAIN)
     for fault in found["faults"][:MAX_FAULTS]:
         console.print(f"Fault: {clean(fault)}", **PLAIN)
     if len(found["faults"]) > MAX_FAULTS:

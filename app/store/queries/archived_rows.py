@@ -1,6 +1,6 @@
 """Queries for the archive of a phase: its rows page by page, up to the newest submission at the beginning."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TypeVar
 
 from sqlalchemy import Select, func, or_, select
@@ -9,8 +9,8 @@ from sqlalchemy.orm import undefer
 from app.store.session import ReadSession
 from app.store.tables import (
     BoardSwitch,
+    FrozenBoard,
     GoldVersion,
-    LogRecord,
     Receipt,
     Recipe,
     Score,
@@ -79,7 +79,7 @@ def switches_of(session: ReadSession, phase_id: str) -> list[BoardSwitch]:
     return list(session.scalars(query.order_by(BoardSwitch.number)))
 
 
-def log_records_of(session: ReadSession, object_ids: Iterable[str]) -> dict[str, LogRecord]:
-    """The records of the transparency log about these receipts, by receipt."""
-    query = select(LogRecord).where(LogRecord.kind == "receipt", LogRecord.object_id.in_(list(object_ids)))
-    return {str(row.object_id): row for row in session.scalars(query.order_by(LogRecord.id.desc()))}
+def frozen_boards_of(session: ReadSession, phase_id: str) -> list[FrozenBoard]:
+    """The frozen boards of a phase with their content, oldest first."""
+    query = select(FrozenBoard).where(FrozenBoard.phase_id == phase_id).options(undefer(FrozenBoard.content))
+    return list(session.scalars(query.order_by(FrozenBoard.number)))
