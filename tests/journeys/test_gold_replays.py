@@ -99,8 +99,7 @@ def test_a_correction_gives_every_system_the_values_of_the_corrected_labels(peop
         require_values(row, after[row["team"]["name"]])
     assert len(people.visitor.get(f"/challenges/{slug}/errata").json()["items"]) == 1
 
-    sender = people["Blue"]
-    again = submit(sender, slug, name, SYSTEMS[name][0])
+    again = submit(people["Blue"], slug, name, SYSTEMS[name][0])
     require_values(again, after[SYSTEMS[name][0]])
 
     back = people.admin.post(f"{gold_path}/1/activate", json={"reason": "The review is being repeated."})
