@@ -15,7 +15,16 @@ from app.runtime.data_folder import open_file_store
 from app.settings import Settings
 from app.store import database_copy
 from app.store.session import Database
-from app.store.tables import AuditEntry, Base, ChallengeFile, GoldVersion, PreparedGold, Submission
+from app.store.tables import (
+    AuditEntry,
+    Base,
+    ChallengeFile,
+    GoldVersion,
+    LogOrigin,
+    LogRecord,
+    PreparedGold,
+    Submission,
+)
 from tests.cli.run_command import CommandResult, run_assay
 from tests.migrated_databases import migrate_by_copy
 from tests.store.sample_rows import fill_tables
@@ -58,11 +67,18 @@ def fill_installation(settings: Settings) -> Settings:
 
 
 def all_rows(settings: Settings) -> dict[str, list[Any]]:
-    """All rows of all tables, without what restores add to the audit trail."""
-    kept = {AuditEntry.__tablename__: AuditEntry.action != "service.restore"}
+    """All rows of all tables, without what restores add to the audit trail, and that they end the transparency log."""
+    restores = select(AuditEntry.id).where(AuditEntry.action == "service.restore")
+    kept = {
+        AuditEntry.__tablename__: AuditEntry.action != "service.restore",
+        LogRecord.__tablename__: LogRecord.object_id.is_(None) | LogRecord.object_id.not_in(restores),
+    }
+    ended = LogOrigin.__table__.c.ended_at
     with open_database(settings) as db, db.read() as session:
         rows_by_table = {
-            table.name: session.execute(select(table).where(kept.get(table.name, true()))).all()
+            table.name: session.execute(
+                select(*(each for each in table.c if each is not ended)).where(kept.get(table.name, true()))
+            ).all()
             for table in Base.metadata.sorted_tables
         }
     return {name: sorted(map(tuple, rows), key=repr) for name, rows in rows_by_table.items()}

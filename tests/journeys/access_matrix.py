@@ -19,7 +19,9 @@ VISIBLE = {  # who sees a challenge that is not public
     "private": frozenset({"for", "riv", "mem", "c-r", "cap"}) | ORGANIZERS,
     "draft": ORGANIZERS,
 }
-NO_TOKEN_READ = {("POST", "/api/v1/tokens"), ("POST", "/api/v1/password-resets")}
+NO_TOKEN_READ = {("POST", "/api/v1/tokens"), ("POST", "/api/v1/password-resets"), ("GET", "/api/v1/log")}
+NO_TOKEN_READ |= {("GET", f"/log/{path}") for path in ("checkpoint", "tile/{level}/{number}")}
+NO_TOKEN_READ |= {("GET", f"/log/{{label}}/{path}") for path in ("checkpoint", "tile/{level}/{number}")}
 
 PATHS = {
     "V": "/challenges/{slug}/phases/{phase}/gold/{version}",
