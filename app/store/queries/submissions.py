@@ -66,6 +66,13 @@ def add_scores(
     analysis_tasks.add_intervals(session, key)
 
 
+def first_task_key(session: ReadSession, submission_id: str) -> tuple[str, str] | None:
+    """Gold and recipe of the first task of a submission, which were active when it was received."""
+    query = select(ScoreTask.gold_id, ScoreTask.recipe_id).where(ScoreTask.submission_id == submission_id)
+    row = session.execute(query.order_by(ScoreTask.id).limit(1)).one_or_none()
+    return None if row is None else (row[0], row[1])
+
+
 def has_scores(session: ReadSession, key: Mapping[str, Any]) -> bool:
     """Whether scores with this key are stored."""
     columns = (
