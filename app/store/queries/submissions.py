@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Select, bindparam, exists, func, insert, literal_column, or_, select, update
+from sqlalchemy import ColumnElement, Executable, Select, bindparam, exists, func, insert, literal_column, or_, select, update
 
 from app.store.board_invalidation import NO_BOARD_CHANGE
 from app.store.queries import analysis_tasks, ranked_values
@@ -24,7 +24,7 @@ _LAST_SWITCH = (
     "(SELECT switched.id FROM board_switches AS switched WHERE switched.phase_id = submissions.phase_id "
     "AND switched.status = 'done' ORDER BY switched.number DESC LIMIT 1)"
 )
-_SET_FINAL_STATUS = (
+_SET_FINAL_STATUS: Executable = (
     update(Submission.__table__)
     .where(Submission.id == bindparam("submission"), Submission.status.in_(("queued", "running")))
     .values(
