@@ -47,14 +47,12 @@ from app.api.field_types import (
     MAX_COUNT,
     Label,
     Page,
-    Shape,
     is_count,
     is_label,
     is_weight,
     limit_invalid_values,
-    reply_example,
 )
-from app.api.gold_shapes import GoldShape, gold_shape, with_switch
+from app.api.gold_shapes import ClassCounts, GoldShape, gold_shape, with_switch
 from app.api.http.json_body import GoldMetadataRoute, api_router
 from app.api.http.problem_documents import error_responses, json_examples, success_response
 from app.api.http.uploads import (
@@ -82,17 +80,6 @@ from app.store.tables import GoldVersion
 router = api_router("gold", prefix="/challenges/{slug}/phases/{phase}/gold", route_class=GoldMetadataRoute)
 VersionNumber = Annotated[int, Path(ge=1, le=2**31 - 1)]
 Cost = Annotated[float, Field(ge=-1e12, le=1e12, allow_inf_nan=False)]
-
-
-class ClassCounts(Shape):
-    """How often each class occurs in a version of the gold."""
-
-    model_config = reply_example(gold_examples.CLASS_COUNTS)
-
-    classes: list[str]
-    counts: dict[str, list[int]] = Field(
-        description="By split, `all` without splits: how many instances have each class, in the order of the classes."
-    )
 
 
 def _activate(

@@ -74,6 +74,17 @@ class GoldShape(Shape):
     blocked_by: list[BlockedShape] = Field(default_factory=list, description=BLOCKED_DESCRIPTION)
 
 
+class ClassCounts(Shape):
+    """How often each class occurs in a version of the gold."""
+
+    model_config = reply_example(gold_examples.CLASS_COUNTS)
+
+    classes: list[str]
+    counts: dict[str, list[int]] = Field(
+        description="By split, `all` without splits: how many instances have each class, in the order of the classes."
+    )
+
+
 def gold_shape(version: GoldVersion, remarks: list[str] | None = None) -> GoldShape:
     """The shape of a stored version; called within its session."""
     columns = {name: getattr(version, name) for name in GoldShape.model_fields if hasattr(version, name)}

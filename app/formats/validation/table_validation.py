@@ -24,7 +24,12 @@ from app.formats.problems import (
     quote,
 )
 from app.formats.reading_rules import ReadingRules
-from app.formats.validation.accepted_scores import build_accepted_matrix, without_void_rows
+from app.formats.validation.accepted_rows import (
+    build_accepted_matrix,
+    other_rows,
+    without_repeated,
+    without_void_rows,
+)
 from app.formats.validation.class_names import ClassNumberAdvice, Vocabulary
 from app.formats.validation.score_matrix import build_score_matrix
 from app.formats.validation.suggestions import SuggestionFinder
@@ -79,15 +84,6 @@ def validate_table(
     return None
 
 
-def _other_rows(rows: Int32s, n: int) -> NDArray[np.int64] | None:
-    """The rows of n that are not among these; None if there are none."""
-    if len(rows) == n:
-        return None
-    is_other = np.ones(n, dtype=bool)
-    is_other[rows] = False
-    return np.flatnonzero(is_other)
-
-
 def _accepted_arrays(
     table: NormalizedTable,
     join: "_JoinedRows",
@@ -109,7 +105,7 @@ def _accepted_arrays(
         targets = join.targets[kept] if join.labels is None else targets
     elif join.labels is None:  # no row that is needed has scores
         scores, targets = np.full((n, len(vocabulary.codes)), np.nan), targets[:0]
-    empty = _other_rows(targets, n)
+    empty = other_rows(targets, n)
     if empty is not None and not problems:
         subject = pluralize(len(empty), "instance has", "instances have")
         table.notes.append(
@@ -134,14 +130,6 @@ class _JoinedRows:
         aligned = np.full((n, values.shape[1]), np.nan)
         aligned[self.targets] = values
         return aligned
-
-
-def _without_repeated(rows: Int32s) -> Int32s:
-    """The row numbers with MISSING_CODE for those that occur several times: it is not known which one is meant."""
-    if not len(rows):
-        return rows
-    counts = np.bincount(rows[rows >= 0], minlength=max(1, int(rows.max()) + 1))
-    return np.where((rows >= 0) & (counts[rows] == 1), rows, np.int32(MISSING_CODE))
 
 
 def _join_clean_table(table: NormalizedTable, index: IdIndex, codes: dict[str, int]) -> _JoinedRows | None:
@@ -220,7 +208,7 @@ class _RowValidator:
         found = self.index.rows([name or "" for name in table.ids])  # no id is empty
         accepted = self.rules.accepted
         if accepted:
-            found = _without_repeated(found)
+            found = without_repeated(found)
         rows = found.tolist()
         for number, (row, name) in enumerate(zip(table.rows, table.ids, strict=True)):
             size = 1 if table.counts is None else table.counts[number]

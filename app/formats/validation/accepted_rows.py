@@ -1,4 +1,4 @@
-"""Scores of a file that was accepted under earlier gold: a row with a fault has no scores, whatever the fault is.
+"""Rows of a file that was accepted under earlier gold: one with a fault has no scores, whatever the fault is.
 
 Rows of instances that were void when the file was received were not checked, so they may hold anything.
 """
@@ -13,6 +13,7 @@ from app.formats.column_data import NormalizedTable, RawScores
 from app.formats.problems import Location, Problem, Problems
 from app.formats.validation.class_names import Vocabulary
 from app.formats.validation.score_matrix import build_score_matrix
+from app.scoring.evaluation_input import MISSING_CODE
 
 
 class _FaultyRows(Problems):
@@ -73,3 +74,20 @@ def build_accepted_matrix(
             return None
         kept = [at for at, row in zip(kept, part.rows, strict=True) if row not in faulty.rows]
     return None
+
+
+def without_repeated(rows: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The row numbers with MISSING_CODE for those that occur several times: it is not known which one is meant."""
+    if not len(rows):
+        return rows
+    counts = np.bincount(rows[rows >= 0], minlength=max(1, int(rows.max()) + 1))
+    return np.where((rows >= 0) & (counts[rows] == 1), rows, np.int32(MISSING_CODE))
+
+
+def other_rows(rows: NDArray[np.int32], n: int) -> NDArray[np.int64] | None:
+    """The rows of n that are not among these; None if there are none."""
+    if len(rows) == n:
+        return None
+    is_other = np.ones(n, dtype=bool)
+    is_other[rows] = False
+    return np.flatnonzero(is_other)
