@@ -220,7 +220,7 @@ GOLD = (
     ),
     Act("olga", "POST", PHASE + "/gold/2/preview"),  # nothing comes into force
     Act(
-        *("olga", "PUT", CHALLENGE + "/recipe", ("recipe.change",)),
+        *("olga", "PUT", CHALLENGE + "/recipe", ("recipe.draft",)),
         body=RECIPE,
         query={"draft": "true"},
         keep={"draft_recipe": "version"},
