@@ -1,7 +1,8 @@
 """Switches of a board to other versions: their history, the progress of a pending one, confirmation and cancellation."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
+from fastapi import Path
 from pydantic import Field
 
 from app import errors
@@ -27,6 +28,9 @@ BLOCKED_DESCRIPTION = (
     "Submissions that cannot be scored by the new versions. The switch waits until they are scored again, or until an "
     "organizer confirms that they leave the board."
 )
+
+
+SwitchNumber = Annotated[int, Path(ge=1, le=2**31 - 1)]
 
 
 class Versions(Shape):
@@ -134,7 +138,7 @@ def get_switches(
     responses=error_responses(errors.NotFound, errors.LeaderboardHidden),
     openapi_extra=TOKEN_OPTIONAL,
 )
-def get_switch(slug: str, phase: str, number: int, caller: CallerDep, state: AppStateDep) -> SwitchShape:
+def get_switch(slug: str, phase: str, number: SwitchNumber, caller: CallerDep, state: AppStateDep) -> SwitchShape:
     """Returns one switch; a pending one shows its progress to organizers."""
     with state.db.read() as session:
         return switch_shape(read_switch(session, caller, slug, phase, number, slots=state.settings.workers))
@@ -159,7 +163,7 @@ def patch_switch(
 def post_switch_confirm(
     slug: str,
     phase: str,
-    number: int,
+    number: SwitchNumber,
     caller: AccountDep,
     state: AppStateDep,
     body: OptionalReason = NO_REASON,
@@ -179,7 +183,7 @@ def post_switch_confirm(
 def post_switch_cancel(
     slug: str,
     phase: str,
-    number: int,
+    number: SwitchNumber,
     caller: AccountDep,
     state: AppStateDep,
     body: OptionalReason = NO_REASON,

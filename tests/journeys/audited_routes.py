@@ -133,6 +133,13 @@ CHALLENGES = (
     Act("olga", "PUT", CHALLENGE + "/recipe", ("recipe.change",), body=RECIPE, query={"phase": "main"}),
     Act("olga", "DELETE", CHALLENGE + "/recipe", ("recipe.change",), query={"phase": "main"}),
     Act(
+        *("olga", "POST", CHALLENGE + "/recipe/1/activate", ("recipe.activate",)),
+        body=WHY,
+        reason=WHY["reason"],
+        changes={"recipe_version": (2, 1)},
+    ),
+    Act("olga", "POST", CHALLENGE + "/recipe/2/activate", ("recipe.activate",), body={}),
+    Act(
         "olga",
         "POST",
         CHALLENGE + "/phases",
@@ -349,6 +356,13 @@ SUBMISSIONS = (
     ),
     Act("olga", "POST", PHASE + "/rerun", ("phase.rerun",)),
     Act("olga", "DELETE", PHASE + "/rerun", ("phase.cancel_rerun",), before="let the rerun last"),
+    Act(
+        *("olga", "POST", PHASE + "/switches/1/confirm", ("switch.confirm",)),
+        before="let the switch last",
+        body=WHY,
+        reason=WHY["reason"],
+    ),
+    Act("olga", "POST", PHASE + "/switches/1/cancel", ("switch.cancel",), body=WHY, reason=WHY["reason"]),
     Act("olga", "PATCH", PHASE, ("phase.edit",), body={"closes_at": "{now}"}),
     Act("olga", "POST", PHASE + "/release", ("phase.release",), body=WHY, reason=WHY["reason"]),
 )

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from app.store.tables import AuditEntry, Rerun, ScoreTask, Submission
+from app.scoring import SCORER_VERSION
+from app.store.tables import AuditEntry, BoardSwitch, Rerun, ScoreTask, Submission, User
 from tests.cli.run_command import run_assay
 from tests.journeys.audited_act import Act
 from tests.journeys.audited_routes import ACTS, WITHOUT_REASON
@@ -130,6 +131,15 @@ class Story:
         with write_session_of(self.live) as session:
             if what == "let it wait":
                 session.get_one(Submission, self.fill["waiting"]).status = "queued"
+                return
+            if what == "let the switch last":  # to a version that no worker here scores by
+                phase_id = session.get_one(Submission, self.fill["waiting"]).phase_id
+                of_phase = select(BoardSwitch).where(BoardSwitch.phase_id == phase_id, BoardSwitch.number == 1)
+                switch = session.scalars(of_phase).one()
+                email = self.people["olga"].email
+                switch.requested_by = session.scalars(select(User.id).where(User.email == email)).one()
+                switch.status = "pending"
+                switch.to_scorer_version = SCORER_VERSION + 1
                 return
             assert what == "let the rerun last"
             for task in session.scalars(select(ScoreTask)):

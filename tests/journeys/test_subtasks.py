@@ -69,7 +69,7 @@ def test_subtasks_are_read_scored_and_ranked_by_rules_of_their_own(people: Peopl
     require_refused(people.admin.patch(f"/challenges/{slug}", json={"task": "multilabel"}), 409, "label_rules_in_use")
     for method, query in (("PUT", {"phase": "binary"}), ("PUT", {})):
         answer = people.admin.request(method, f"/challenges/{slug}/recipe", params=query, json=make_recipe("accuracy"))
-        require_refused(answer, 409, "recipe_in_use")
+        assert (answer.status_code, answer.json()["status"]) == (200, "draft"), answer.text
     require_refused(people.admin.delete(f"/challenges/{slug}/recipe", params={"phase": "kinds"}), 404, "not_found")
 
 

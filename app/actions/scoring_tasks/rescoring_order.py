@@ -1,6 +1,6 @@
 """Rescoring ordered by an organizer: retry a failed submission, or compare finished ones with their stored scores."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -9,6 +9,7 @@ from app.actions.audit.record import record
 from app.actions.submissions.check_quota import limit_with_grants
 from app.actions.submissions.read_submissions import SubmissionView, current_submission_view
 from app.actions.submissions.submission_access import load_submission_to_change, lock_submission_row
+from app.actions.versions.request_switch import retry_for_switch
 from app.actions.versions.target_scores import required_scores
 from app.errors import Conflict, NoGold
 from app.queue import Queue
@@ -91,7 +92,11 @@ def order_submission_rescoring(
     required = required_scores(session, phase)
     if required is None:
         raise NoGold
-    task = _get_or_create_task(session, submission, required.provenance, required.recipe.id)
+    origin, recipe_id = required.provenance, required.recipe.id
+    first = submissions.first_task_key(session, submission_id) if submission.status == "failed" else None
+    if first is not None:  # the gold at its admission decides whether it is valid
+        origin, recipe_id = replace(origin, gold_id=first[0], recipe_ids=(first[1],)), first[1]
+    task = _get_or_create_task(session, submission, origin, recipe_id)
     lock_submission_row(session, submission_id)
     if submission.status not in {"finished", "failed"}:
         raise NotRescorable(f"The submission is {submission.status}.")
@@ -100,6 +105,7 @@ def order_submission_rescoring(
             _cancel_refund(session, submission, phase)
         record(session, caller, "submission.rerun", challenge=phase.challenge, of=submission)
         _reset_and_queue_task(session, queue, submission, task, fair_scheduling.Lane.of_organizer(user_id))
+        retry_for_switch(session, phase, submission_id)
     return current_submission_view(session, caller, submission.id, organizer=organizer)
 
 

@@ -207,6 +207,14 @@ def _cancel(session: WriteSession, row: BoardSwitch) -> None:
     target_scores.cancel_tasks(session, row.phase_id, target_provenance(session, target), now)
 
 
+def retry_for_switch(session: WriteSession, phase: Phase, submission_id: str) -> None:
+    """Give the task of a submission new tries that withholds the pending switch of its board."""
+    row = board_switches.pending(session, phase.id)
+    if row is not None:
+        provenance = target_provenance(session, target_of(session, row))
+        target_scores.requeue_failed(session, phase.id, provenance, submission_id)
+
+
 def caller_of(session: ReadSession, row: BoardSwitch) -> Caller | None:
     """Who requested a switch, as the audit trail names them when it is done; None for the service."""
     user = None if row.requested_by is None else session.get(User, row.requested_by)

@@ -5,7 +5,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Select, bindparam, exists, func, insert, literal_column, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Executable,
+    Select,
+    bindparam,
+    exists,
+    func,
+    insert,
+    literal_column,
+    or_,
+    select,
+    update,
+)
 
 from app.store.board_invalidation import NO_BOARD_CHANGE
 from app.store.queries import analysis_tasks, ranked_values
@@ -24,7 +36,7 @@ _LAST_SWITCH = (
     "(SELECT switched.id FROM board_switches AS switched WHERE switched.phase_id = submissions.phase_id "
     "AND switched.status = 'done' ORDER BY switched.number DESC LIMIT 1)"
 )
-_SET_FINAL_STATUS = (
+_SET_FINAL_STATUS: Executable = (
     update(Submission.__table__)
     .where(Submission.id == bindparam("submission"), Submission.status.in_(("queued", "running")))
     .values(
@@ -64,6 +76,13 @@ def add_scores(
     session.connection().execute(_ADD_SCORE, [row | count for row, count in zip(rows, counts, strict=True)])
     ranked_values.add(session, [ranked_values.StoredScore(**row) for row in rows])
     analysis_tasks.add_intervals(session, key)
+
+
+def first_task_key(session: ReadSession, submission_id: str) -> tuple[str, str] | None:
+    """Gold and recipe of the first task of a submission, which were active when it was received."""
+    query = select(ScoreTask.gold_id, ScoreTask.recipe_id).where(ScoreTask.submission_id == submission_id)
+    row = session.execute(query.order_by(ScoreTask.id).limit(1)).one_or_none()
+    return None if row is None else (row[0], row[1])
 
 
 def has_scores(session: ReadSession, key: Mapping[str, Any]) -> bool:

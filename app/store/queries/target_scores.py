@@ -72,9 +72,13 @@ def failed_tasks(session: ReadSession, phase_id: str, provenance: ScoreProvenanc
     return list(session.scalars(query.order_by(ScoreTask.submission_id)))
 
 
-def requeue_failed(session: WriteSession, phase_id: str, provenance: ScoreProvenance) -> None:
-    """Give the tasks that failed for good new tries."""
+def requeue_failed(
+    session: WriteSession, phase_id: str, provenance: ScoreProvenance, submission_id: str | None = None
+) -> None:
+    """Give the tasks that failed for good new tries: all of a phase, or that of one submission."""
     failed = provenance.task_condition() & (ScoreTask.status == "failed")
+    if submission_id is not None:
+        failed &= ScoreTask.submission_id == submission_id
     again = update(ScoreTask).where(failed, ScoreTask.submission_id.in_(unscored(phase_id, provenance)))
     state = {"status": "queued", "priority": RESCORING_PRIORITY, "crashes": 0, "interruptions": 0, "failure": None}
     session.execute(again.values(**state, finished_at=None, not_before=None), execution_options=_QUIET)
