@@ -7,7 +7,7 @@ from pydantic import Field
 
 from app import errors
 from app.actions.versions.read_switches import SwitchView, VersionNumbers, list_switches, read_switch
-from app.actions.versions.request_switch import cancel_switch, confirm_switch
+from app.actions.versions.request_switch import cancel_switch, confirm_switch, list_instances
 from app.api.dependencies import (
     AccountDep,
     AppStateDep,
@@ -16,7 +16,7 @@ from app.api.dependencies import (
     Limit,
     paginate,
 )
-from app.api.field_types import Moment, Page, Shape, reply_example
+from app.api.field_types import Moment, Page, Shape, reply_example, request_example
 from app.api.http.json_body import api_router
 from app.api.http.problem_documents import TOKEN_OPTIONAL, error_responses
 from app.api.openapi import switch_examples
@@ -79,6 +79,14 @@ class SwitchShape(Shape):
     blocked_by: list[BlockedShape] = Field(description=BLOCKED_DESCRIPTION)
 
 
+class SwitchChanges(OptionalReason):
+    """What may be changed of a switch at any time."""
+
+    model_config = request_example(lists_instances=True, reason="The gold is public now.")
+
+    lists_instances: bool = Field(description="Whether the errata name the ids of the instances that changed.")
+
+
 def switch_shape(view: SwitchView) -> SwitchShape:
     """A switch as a reply."""
     row, progress = view.row, view.progress
@@ -134,6 +142,17 @@ def get_switch(slug: str, phase: str, number: SwitchNumber, caller: CallerDep, s
     """Returns one switch; a pending one shows its progress to organizers."""
     with state.db.read() as session:
         return switch_shape(read_switch(session, caller, slug, phase, number, slots=state.settings.workers))
+
+
+@router.patch("/{number}", summary="Edit a switch", responses=error_responses(errors.Forbidden, errors.NotFound))
+def patch_switch(
+    slug: str, phase: str, number: int, body: SwitchChanges, caller: AccountDep, state: AppStateDep
+) -> SwitchShape:
+    """Lets everybody read in the errata which instances changed, or only organizers."""
+    with state.db.write() as session:
+        acting = caller.with_reason(body.reason)
+        list_instances(session, acting, slug, phase, number, lists=body.lists_instances)
+        return switch_shape(read_switch(session, acting, slug, phase, number, slots=state.settings.workers))
 
 
 @router.post(

@@ -25,6 +25,13 @@ class VersionCalls(Transport):
         """Take a pending switch back."""
         return self._json("POST", phase_path(slug, phase, "switches", str(number), "cancel"), json={"reason": reason})
 
+    def edit_switch(
+        self, slug: str, phase: str, number: int, *, lists_instances: bool, reason: str | None = None
+    ) -> Json:
+        """Let everybody read which instances a switch changed, or organizers alone."""
+        body = {"lists_instances": lists_instances, "reason": reason}
+        return self._json("PATCH", phase_path(slug, phase, "switches", str(number)), json=body)
+
     def recipe_versions(self, slug: str) -> Iterator[Json]:
         """The versions of the recipes of a challenge and its phases, newest first."""
         return self._items(api_path("challenges", slug, "recipe", "versions"))

@@ -155,6 +155,10 @@ def test_errata_show_what_moved_and_no_label(app: ServedApp, opened: Callable[..
     assert seen["boards"].keys() == {"public", "private"}
     assert seen["gold_changes"]["before"] is not None
     assert seen["instances"]["relabelled"] == IDS[3:8]
+    switch = f"{MAIN.format(slug)}/switches/2"
+    assert app.caller().patch(switch, json={"lists_instances": True}).status_code == 401
+    assert admin.patch(switch, json={"lists_instances": True}).json()["lists_instances"] is True
+    assert app.caller().get(path).json()["items"][0]["instances"]["relabelled"] == IDS[3:8]
     back = {"reason": "They were right.", "lists_instances": True}
     assert admin.post(f"{MAIN.format(slug)}/gold/1/activate", json=back).status_code == 202
     eventually(lambda: len(app.caller().get(path).json()["items"]) == 2, "the board has switched back")

@@ -219,9 +219,15 @@ GOLD = (
     ),
     Act("viewer", "GET", DRAFT + "/data", ("gold.download",), role="viewer", changes={"gold": (None, 1)}),
     Act("olga", "POST", PHASE + "/gold", ("gold.upload",), body=SPLITS),
+    Act(
+        *("olga", "PATCH", PHASE + "/switches/1", ("switch.edit",)),
+        body=WHY | {"lists_instances": True},
+        reason=WHY["reason"],
+        changes={"lists_instances": (False, True)},
+    ),
     Act("olga", "POST", PHASE + "/gold/2/preview"),  # nothing comes into force
     Act(
-        *("olga", "PUT", CHALLENGE + "/recipe", ("recipe.change",)),
+        *("olga", "PUT", CHALLENGE + "/recipe", ("recipe.draft",)),
         body=RECIPE,
         query={"draft": "true"},
         keep={"draft_recipe": "version"},

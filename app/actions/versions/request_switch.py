@@ -172,6 +172,19 @@ def confirm_switch(session: WriteSession, caller: Caller, slug: str, phase_slug:
     return row
 
 
+def list_instances(
+    session: WriteSession, caller: Caller, slug: str, phase_slug: str, number: int, *, lists: bool
+) -> BoardSwitch:
+    """Let everybody read which instances a switch changed, or organizers alone."""
+    phase, row = load_switch(session, caller, slug, phase_slug, number, writes=True)
+    if row.lists_instances != lists:
+        changes = {"switch": (None, number), "lists_instances": (row.lists_instances, lists)}
+        row.lists_instances = lists
+        session.flush()
+        record(session, caller, "switch.edit", challenge=phase.challenge, of=phase, changes=changes)
+    return row
+
+
 def cancel_switch(session: WriteSession, caller: Caller, slug: str, phase_slug: str, number: int) -> BoardSwitch:
     """Take a pending switch back, with those that would be done together with it; raises SwitchEnded."""
     phase, row = load_switch(session, caller, slug, phase_slug, number, writes=True)
