@@ -44,6 +44,16 @@ from app.store.session import Database, ReadSession
 router = api_router("leaderboards")
 
 MAX_CACHED_TABLE_ROWS = 20_000  # about 2 MB; larger ones are sent while their rows are read
+_AsOf = Annotated[
+    Moment | None,
+    Query(description="The board as it was at this past time (RFC 3339), by the versions that were in force then."),
+]
+_GoldVersion = Annotated[
+    int | None, Query(ge=1, description="Compute the board by this gold version, which was in force once.")
+]
+_RecipeVersion = Annotated[
+    int | None, Query(ge=1, description="Compute the board by this recipe version, which was in force once.")
+]
 MEDIA_TYPES: dict[BoardFormat, str] = {
     "json": "application/json",
     "csv": "text/csv; charset=utf-8",
@@ -313,16 +323,9 @@ async def get_leaderboard(
         int | None, Query(ge=1, le=MAX_PAGE_ROWS, description="Rows per page; without it, the reply has all rows.")
     ] = None,
     cursor: Cursor = None,
-    as_of: Annotated[
-        Moment | None,
-        Query(description="The board as it was at this past time (RFC 3339), by the versions that were in force then."),
-    ] = None,
-    gold_version: Annotated[
-        int | None, Query(ge=1, description="Compute the board by this gold version, which was in force once.")
-    ] = None,
-    recipe_version: Annotated[
-        int | None, Query(ge=1, description="Compute the board by this recipe version, which was in force once.")
-    ] = None,
+    as_of: _AsOf = None,
+    gold_version: _GoldVersion = None,
+    recipe_version: _RecipeVersion = None,
 ) -> Response:
     """Returns the ranking of a phase. Ranks use full precision; values are shown with the digits that the recipe sets.
 

@@ -20,6 +20,38 @@ if TYPE_CHECKING:
 
     from app.client import Json
 
+_Metric = Annotated[
+    str | None, typer.Option("--metric", metavar="KEY", help="Rank by this metric (default: the primary one).")
+]
+_Split = Annotated[
+    str | None, typer.Option("--split", metavar="SPLIT", help="public, private or all, if visible to you.")
+]
+_Limit = Annotated[
+    int | None, typer.Option("--limit", metavar="N", min=1, max=200, help="Only the first N rows (default: all).")
+]
+_Cursor = Annotated[
+    str | None, typer.Option("--cursor", metavar="CURSOR", help="The rows after a page: its 'next' (see --json).")
+]
+_AsCsv = Annotated[bool, typer.Option("--csv", help="Print the leaderboard as CSV.")]
+_AsLatex = Annotated[bool, typer.Option("--latex", help="Print the leaderboard as a LaTeX table.")]
+_Significance = Annotated[
+    bool, typer.Option("--significance", help="Show how sure the order is: rank sets, intervals and tie groups.")
+]
+_Rankings = Annotated[
+    bool, typer.Option("--rankings", help="Show the ranks by every metric side by side, and which pairs flip.")
+]
+_History = Annotated[bool, typer.Option("--history", help="Show how the ranks changed over time, and by what.")]
+_AsOf = Annotated[
+    str | None,
+    typer.Option("--as-of", metavar="TIME", help="The board as it was then, such as 2027-03-01T12:00:00Z."),
+]
+_GoldVersion = Annotated[
+    int | None, typer.Option("--gold-version", metavar="N", min=1, help="By this gold version, once in force.")
+]
+_RecipeVersion = Annotated[
+    int | None, typer.Option("--recipe-version", metavar="N", min=1, help="By this recipe version, once in force.")
+]
+
 
 def _check_views(views: dict[str, bool], *, metric: str | None, is_part: bool, is_former: bool) -> None:
     """Refuse options that a view of the whole board has no use for."""
@@ -39,39 +71,18 @@ def leaderboard(
     *,
     slug: Slug,
     phase: Phase = None,
-    metric: Annotated[
-        str | None, typer.Option("--metric", metavar="KEY", help="Rank by this metric (default: the primary one).")
-    ] = None,
-    split: Annotated[
-        str | None, typer.Option("--split", metavar="SPLIT", help="public, private or all, if visible to you.")
-    ] = None,
-    limit: Annotated[
-        int | None, typer.Option("--limit", metavar="N", min=1, max=200, help="Only the first N rows (default: all).")
-    ] = None,
-    cursor: Annotated[
-        str | None, typer.Option("--cursor", metavar="CURSOR", help="The rows after a page: its 'next' (see --json).")
-    ] = None,
-    as_csv: Annotated[bool, typer.Option("--csv", help="Print the leaderboard as CSV.")] = False,
-    as_latex: Annotated[bool, typer.Option("--latex", help="Print the leaderboard as a LaTeX table.")] = False,
-    significance: Annotated[
-        bool, typer.Option("--significance", help="Show how sure the order is: rank sets, intervals and tie groups.")
-    ] = False,
-    rankings: Annotated[
-        bool, typer.Option("--rankings", help="Show the ranks by every metric side by side, and which pairs flip.")
-    ] = False,
-    history: Annotated[
-        bool, typer.Option("--history", help="Show how the ranks changed over time, and by what.")
-    ] = False,
-    as_of: Annotated[
-        str | None,
-        typer.Option("--as-of", metavar="TIME", help="The board as it was then, such as 2027-03-01T12:00:00Z."),
-    ] = None,
-    gold_version: Annotated[
-        int | None, typer.Option("--gold-version", metavar="N", min=1, help="By this gold version, once in force.")
-    ] = None,
-    recipe_version: Annotated[
-        int | None, typer.Option("--recipe-version", metavar="N", min=1, help="By this recipe version, once in force.")
-    ] = None,
+    metric: _Metric = None,
+    split: _Split = None,
+    limit: _Limit = None,
+    cursor: _Cursor = None,
+    as_csv: _AsCsv = False,
+    as_latex: _AsLatex = False,
+    significance: _Significance = False,
+    rankings: _Rankings = False,
+    history: _History = False,
+    as_of: _AsOf = None,
+    gold_version: _GoldVersion = None,
+    recipe_version: _RecipeVersion = None,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
@@ -81,16 +92,15 @@ def leaderboard(
         raise typer.BadParameter("use only one of --csv, --latex and --json")
     is_part = as_csv or as_latex or limit is not None or cursor is not None
     former = {"as_of": as_of, "gold_version": gold_version, "recipe_version": recipe_version}
-    is_former = any(value is not None for value in former.values())
     views = {"--significance": significance, "--rankings": rankings, "--history": history}
-    _check_views(views, metric=metric, is_part=is_part, is_former=is_former)
+    _check_views(views, metric=metric, is_part=is_part, is_former=any(former.values()))
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
         name = client.phase(slug, phase)
         if significance or rankings or history:
-            read_all = partial(client.significance, metric=metric) if significance else client.rankings
-            show: Callable[[Console, Json], None] = show_significance if significance else show_board_rankings
-            if history:
-                read_all, show = client.rank_history, board_tables.show_rank_history
+            read_all: Callable[..., Json] = client.rank_history if history else client.rankings
+            show: Callable[[Console, Json], None] = board_tables.show_rank_history if history else show_board_rankings
+            if significance:
+                read_all, show = partial(client.significance, metric=metric), show_significance
             found = read_all(slug, name, split=split)
             out.result(found, lambda console: show(console, found))
             return

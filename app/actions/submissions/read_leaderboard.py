@@ -327,24 +327,23 @@ def build_board(
     """The board without its rows, the rows to load, and the gold that it is computed from."""
     phase, organizer = audience.phase, audience.organizer
     of, recipe, scores, view, source = resolve_board(session, audience, split=split, metric=metric, asked=asked)
-    shown_split, ranked_by = scores.shown, scores.ranked_by[0]
+    ranked_by = scores.ranked_by[0]
     hides_names = phase.anonymous and not organizer
     # Each pseudonym depends on those of all other teams.
-    needed = None if page is None or hides_names else page.start + page.limit
-    found = source.entries(needed)
+    found = source.entries(None if page is None or hides_names else page.start + page.limit)
     board_standings = standings(found.entries)
     hidden = _pseudonyms(board_standings, phase, own_team=audience.own_team) if hides_names else {}
     shown, following = _page_of(board_standings, page, found.total)
-    of_teams = None if page is None else {standing.entry.team for standing in shown}
-    counts, earlier = source.counts(of_teams), source.public_ranks()
+    counts = source.counts(None if page is None else {standing.entry.team for standing in shown})
+    earlier, team_names = source.public_ranks(), TeamNames(found.names, hidden)
     primary = next(call for call in recipe.metrics if call.text == ranked_by)
-    team_names = TeamNames(found.names, hidden)
-    allowed = view.ladders is None and (organizer or "significance" in phase.reports)
-    significance = source.significance(found, allowed=allowed)
+    reports = () if view.ladders is not None else phase.reports
+    sees_all = organizer and view.ladders is None
+    significance = source.significance(found, allowed=sees_all or "significance" in reports)
     rows = BoardRows(
         scores,
         shown,
-        view.ladders is None and (organizer or "intervals" in phase.reports),
+        sees_all or "intervals" in reports,
         lambda standing, row: (
             board_row(standing, row, team_names, counts=counts, public_ranks=earlier, significance=significance)
             | {"scores": shown_scores(standing, row, view, intervals=rows.intervals)}
@@ -353,7 +352,7 @@ def build_board(
     board = {
         "challenge": phase.challenge.slug,
         "phase": phase.slug,
-        "split": shown_split,
+        "split": scores.shown,
         "primary": ranked_by,
         "direction": primary.metric.direction,
         "selection": describe_selection(recipe.selection, recipe.selection_max, recipe.tie_breakers),

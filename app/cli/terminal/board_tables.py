@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from app.cli.terminal.safe_text import PLAIN, clean
-from app.cli.terminal.table_layout import Column, format_numbers, show_table
+from app.cli.terminal.table_layout import Column, format_numbers, format_time, show_table, time_column
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,7 +25,7 @@ def show_rank_history(console: "Console", history: Json) -> None:
     """Print the changes of a board, oldest first."""
     points: Sequence[Json] = history["points"]
     columns = [
-        Column("time", [point["at"] for point in points]),
+        time_column("time", [point["at"] for point in points]),
         Column("what", [point["kind"].replace("_", " ") for point in points]),
         Column("team", [point["team"]["name"] if point["team"] else "" for point in points], wrap=True),
         Column("ranks since then", [_moves(point) for point in points], wrap=True),
@@ -46,7 +46,7 @@ def show_frozen_boards(console: "Console", boards: Sequence[Json]) -> None:
     columns = [
         Column("number", [board["number"] for board in boards], format_numbers, right=True),
         Column("title", [board["title"] for board in boards], wrap=True),
-        Column("frozen", [board["frozen_at"] for board in boards]),
+        time_column("frozen", [board["frozen_at"] for board in boards]),
         Column("superseded by", [board["superseded_by"] for board in boards], format_numbers, right=True),
         Column("SHA-256", [board["sha256"][:12] for board in boards], drop_priority=1),
         Column("reason", [board["reason"] for board in boards], wrap=True, drop_priority=2),
@@ -73,7 +73,7 @@ def show_frozen_board(console: "Console", board: Json) -> None:
     lines = [
         (
             f"Gold version {content['gold_version']}, recipe version {content['recipe_version']}, "
-            f"scorer version {content['scorer_version']}. Frozen at {board['frozen_at']}: {board['reason']}"
+            f"scorer version {content['scorer_version']}. Frozen at {format_time(board['frozen_at'])} UTC: {board['reason']}"
         ),
         f"Cite it as: {board['citation']}",
     ]
