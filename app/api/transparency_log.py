@@ -20,7 +20,7 @@ from app.actions.transparency.read_log import (
 from app.api.dependencies import AccountDep, AppStateDep
 from app.api.field_types import Moment, Shape, reply_example
 from app.api.http.json_body import api_router
-from app.api.http.problem_documents import error_responses, success_response
+from app.api.http.problem_documents import TOKEN_OPTIONAL, error_responses, success_response
 from app.api.openapi import log_examples
 from app.api.openapi.examples import JSON, named_examples
 from app.tlog.tiles import Tile, parse_level, parse_number_path
@@ -73,7 +73,9 @@ class LogsShape(Shape):
     logs: list[LogShape] = Field(description="The one that grows first, then those that ended, the newest first.")
 
 
-@router.get("/log", summary="Read what verifies the transparency log")
+@router.get(
+    "/log", summary="Read what verifies the transparency log", responses=error_responses(), openapi_extra=TOKEN_OPTIONAL
+)
 def get_log(state: AppStateDep) -> LogsShape:
     """Returns origin, key and last checkpoint of the transparency log, and of those before it."""
     with state.db.read() as session:
@@ -114,28 +116,16 @@ def get_audit_proof(entry_id: str, caller: AccountDep, state: AppStateDep) -> Re
         return Response(prove_site_entry(session, caller, entry_id), media_type=TEXT)
 
 
-@root_router.get(
-    "/log/checkpoint",
-    summary="Read the checkpoint of the transparency log",
-    response_class=Response,
-    responses=success_response("The checkpoint.", _examples("text/plain", log_examples.CHECKPOINT))
-    | error_responses(errors.NotFound),
-)
+@root_router.get("/log/checkpoint", include_in_schema=False)
 def get_log_checkpoint(state: AppStateDep) -> Response:
-    """Returns the signed size and root of the log (C2SP tlog-checkpoint). It needs no token."""
+    """The signed size and root of the log (C2SP tlog-checkpoint)."""
     with state.db.read() as session:
         return Response(read_log_checkpoint(session, None), media_type=TEXT)
 
 
-@root_router.get(
-    "/log/tile/{level}/{number:path}",
-    summary="Read a tile or a bundle of entries of the transparency log",
-    response_class=Response,
-    responses=success_response("Hashes or entries.", _examples("application/octet-stream", ""))
-    | error_responses(errors.NotFound),
-)
+@root_router.get("/log/tile/{level}/{number:path}", include_in_schema=False)
 def get_log_tile(level: str, number: str, state: AppStateDep) -> Response:
-    """Returns hashes of the tree, or with `entries` as the level its entries (C2SP tlog-tiles). It needs no token."""
+    """Hashes of the tree, or with `entries` as the level its entries (C2SP tlog-tiles)."""
     return _tile(state, None, level, number)
 
 

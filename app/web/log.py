@@ -22,8 +22,8 @@ def show_log(page: PageDep) -> Response:
     with page.state.db.read() as session:
         logs = describe_logs(session)
     witnesses = bool(page.state.settings.log_witnesses)
-    address = page.state.settings.public_url or "http://127.0.0.1:8000"
-    commands = COMMANDS.replace("URL", address.rstrip("/"))
+    address = page.state.settings.public_url.rstrip("/")
+    commands = COMMANDS.replace(" --url URL", f" --url {address}" if address else "")
     if logs:
         commands = commands.replace("VKEY", logs[0].vkey)
     return render(page, "log.html", logs=logs, has_witnesses=witnesses, commands=commands)

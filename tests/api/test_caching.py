@@ -19,8 +19,9 @@ CHALLENGE = "/api/v1/challenges/{slug}"
 FILE = CHALLENGE + "/files/{file_name}"
 STREAMED = {"/api/v1/me/data", CHALLENGE + "/export", SUBMISSIONS + "/events"}
 """What is sent while it is made, so it has no tag."""
-CHANGING = {"/metrics", "/api/v1/tokens"}
-"""What may change between two requests: counters, and the last use of a token."""
+CHANGING = {"/metrics", "/api/v1/tokens", "/api/v1/log", "/log/checkpoint", "/log/{label}/checkpoint"}
+CHANGING |= {"/api/v1/audit", CHALLENGE + "/audit"}
+"""What may change between two requests: counters, the last use of a token, and what the transparency log has."""
 SAVED = {
     "/api/v1/me/data",
     CHALLENGE + "/export",
@@ -48,6 +49,7 @@ class Stage:
         sent = member.submit("pets", dict.fromkeys(PUBLIC_IDS + PRIVATE_IDS, "a")).json()["id"]
         self.fills = {"slug": "pets", "phase": "main", "version": "1", "key": "f1_macro", "file_name": "train.csv"}
         self.fills |= {"name": "page.css", "user_id": member.get("/me").json()["id"]}
+        self.fills |= {"entry_id": "0" * 32, "level": "63", "number": "000", "label": "first"}
         self.fills |= {"registration_id": registration, "submission_id": sent}
         self.url = app.url
 

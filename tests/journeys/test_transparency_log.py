@@ -12,7 +12,6 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from tests.cli.run_command import run_assay
-from tests.journeys.access_stage import PAST
 from tests.journeys.support import (
     CORRECT_PREDICTIONS,
     MAIN_PHASE_PATH,
@@ -26,6 +25,7 @@ from tests.live_service import PASSWORD, Live, eventually
 from tests.tlog.recursive_tree import mth
 
 PUBLIC_URL = "https://scores.example.org/assay"
+PAST = {"opens_at": "2020-01-01T00:00:00Z", "closes_at": "2020-02-01T00:00:00Z"}
 ORIGIN = "scores.example.org/assay/log"
 
 
@@ -208,7 +208,7 @@ def test_private_scores_are_logged_with_the_release(live: Live, people: People) 
     wait_logged(people["ada"], f"/submissions/{sent}/receipt/proof")
     require_refused(people.admin.get(private), 404, "not_logged")
     path = MAIN_PHASE_PATH.format(slug)
-    assert people.admin.patch(path, json={"closes_at": PAST}).is_success
+    assert people.admin.patch(path, json=PAST).is_success
     assert people.admin.post(f"{path}/release", json={"reason": "agreed"}).is_success
     assert "index " in wait_logged(people["ada"], private)
     with write_session_of(live) as session:

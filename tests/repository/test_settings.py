@@ -37,6 +37,7 @@ def test_a_setting_is_read_from_its_variable(name: str, monkeypatch: pytest.Monk
         "log_level": "error",
         "database_url": "postgresql+psycopg://host/assay",
         "files_url": "s3://bucket/prefix",
+        "log_witnesses": "https://witness.example witness.example/w1+1a2b3c4d+BAAA",
         "s3_endpoint": "http://127.0.0.1:9000",
         "public_url": "https://assay.example.org",
         "privacy_url": "https://example.org/privacy",

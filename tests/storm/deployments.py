@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from app.actions.transparency.log_key import replace_log_key
 from app.settings import Settings
 from tests.cluster import Cluster, ServiceProcess
 from tests.postgres import OwnPostgresServer
@@ -70,7 +71,9 @@ class Deployment:
 def deploy_on_postgresql(folder: Path, server: OwnPostgresServer, leases: LeaseTiming) -> Iterator[Deployment]:
     """Two replicas of the API and four workers, on a database of their own; not yet started."""
     with server.database() as url:
-        parts = Cluster(folder, url, crash_cap=str(CRASH_CAP), **leases.settings())
+        key = folder / "log.pem"  # with which all workers compete to sequence the transparency log
+        replace_log_key(key)
+        parts = Cluster(folder, url, crash_cap=str(CRASH_CAP), log_key_file=str(key), **leases.settings())
         try:
             for role in ["api"] * APIS + ["worker"] * WORKERS:
                 parts.part(role)

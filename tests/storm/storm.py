@@ -21,6 +21,7 @@ from tests.storm.deployments import CRASH_CAP, Deployment
 from tests.storm.fault_injection import FaultInjector, FaultSchedule
 from tests.storm.load_generator import Sender, SendLog
 from tests.storm.stored_rows import StoredRows, count_unfinished, database_version, open_database, read_rows
+from tests.storm.verified_log import faults_of_log
 
 SLUG = "storm"
 PATH = f"/challenges/{SLUG}/phases/main/submissions"
@@ -68,7 +69,7 @@ def run_storm(site: Deployment, seed: int, count: int, weather: FaultSchedule) -
     boards, used = _read_boards_and_quotas(site, tokens)
     evidence = StormEvidence(posts, heard.ids, read_rows(site.settings), boards, used)
     verdict = check_consistency(evidence, CAPS)
-    verdict.wrong += [*heard.faults, *chaos.faults]
+    verdict.wrong += [*heard.faults, *chaos.faults, *faults_of_log(site)]
     line = {"database": site.database, "seed": seed, **_summary_line(site, evidence, heard, chaos, verdict), **seconds}
     return StormResult(evidence, verdict, line)
 

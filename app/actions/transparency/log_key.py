@@ -26,8 +26,8 @@ class LogKeyUnusable(AssayError):
 
     code = "log_key_unusable"
     remedy = (
-        "Let ASSAY_LOG_KEY_FILE name a file that the service's account can read, with an Ed25519 key in PEM: "
-        "openssl genpkey -algorithm ed25519 -out FILE"
+        "Let ASSAY_LOG_KEY_FILE name a file that the service's account can read, with an Ed25519 key in PEM; to make "
+        "one: 'openssl genpkey -algorithm ed25519 -out FILE'."
     )
 
 

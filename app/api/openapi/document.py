@@ -40,6 +40,7 @@ PATH_PARAMETERS = {
     "announcement_id": "The `id` of the announcement.",
     "file_name": "The `name` of the file.",
     "token_id": "The `id` of the token. The text of a token begins with `assay_<id>`.",
+    "entry_id": "The `id` of the entry of the audit trail.",
     "key": "The `key` of the metric, without parameters.",
 }
 
