@@ -37,6 +37,7 @@ PIECES = {
     "W6-waits": "waits",
     "W6-cost": "submission_cost",
     "W6-stored": "large_phase",
+    "correction": "correction",
     "W7": "growth",
     "prepared": "prepared_gold",
     "secrecy": "secrecy",

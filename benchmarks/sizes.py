@@ -38,6 +38,8 @@ class Sizes:
     waits: int
     waiting: int
     """Submissions in flight at once."""
+    corrected: int
+    """Submissions of a phase whose gold is corrected."""
     upload_mebibytes: int
     hostile: tuple[int, ...]
     """Numbers of instances of the gold for hostile files."""
@@ -68,6 +70,7 @@ FULL = Sizes(
     post_bytes=10_000_000,
     waits=400,
     waiting=20,
+    corrected=1000,
     upload_mebibytes=64,
     hostile=(3, 100_000),
     hostile_files=None,
@@ -93,6 +96,7 @@ QUICK = Sizes(
     post_bytes=10_000_000,
     waits=100,
     waiting=20,
+    corrected=100,
     upload_mebibytes=64,
     hostile=(3, 10_000),
     hostile_files=None,
@@ -118,6 +122,7 @@ TINY = Sizes(
     post_bytes=50_000,
     waits=6,
     waiting=3,
+    corrected=4,
     upload_mebibytes=1,
     hostile=(3,),
     hostile_files=1,

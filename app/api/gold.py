@@ -32,7 +32,7 @@ from app.actions.challenges.upload_gold import (
     stored_gold_file,
 )
 from app.actions.scoring_tasks.scoring_request import GoldReference, gold_reference, publish_prepared_gold
-from app.actions.versions.read_switches import switch_of_gold
+from app.actions.versions.read_switches import SwitchView, switch_of_gold
 from app.api.dependencies import (
     AccountDep,
     AppState,
@@ -54,7 +54,7 @@ from app.api.field_types import (
     limit_invalid_values,
     reply_example,
 )
-from app.api.gold_shapes import GoldShape, gold_shape
+from app.api.gold_shapes import GoldShape, gold_shape, with_switch
 from app.api.http.json_body import GoldMetadataRoute, api_router
 from app.api.http.problem_documents import error_responses, json_examples, success_response
 from app.api.http.uploads import (
@@ -70,7 +70,6 @@ from app.api.limits.reader_queue import TooManyWaiting
 from app.api.openapi import examples, gold_examples
 from app.api.reasons import NO_ACTIVATION, Activation
 from app.api.recipes import inference_shape
-from app.api.switches import switch_shape
 from app.files import StoredFile
 from app.formats import FileKind
 from app.gold_metadata import CLASSES, GOLD_METADATA, GoldMetadataDeclaration
@@ -102,21 +101,15 @@ def _activate(
     """Activate a version, and report remarks, what its scores reveal, and the switch if it needs one."""
     version, remarks = activate_gold(session, caller, slug, phase, number, queue=state.queue, lists_instances=lists)
     inference = inference_shape(read_inference_bound(session, caller, slug, phase))
-    return gold_shape(version, remarks).model_copy(
-        update={"inference": inference, **_switch_fields(state, session, caller, slug, phase, version)}
-    )
+    shape = gold_shape(version, remarks).model_copy(update={"inference": inference})
+    return with_switch(shape, _switch_to(state, session, caller, slug, phase, version))
 
 
-def _switch_fields(
+def _switch_to(
     state: AppState, session: ReadSession, caller: Caller, slug: str, phase: str, version: GoldVersion
-) -> dict[str, Any]:
-    """The fields that show how far the activation of a version has come."""
+) -> SwitchView | None:
     organized = load_organized_phase(session, caller, slug, phase, writes=False)
-    view = switch_of_gold(session, organized, version, slots=state.settings.workers)
-    if view is None:
-        return {}
-    shape = switch_shape(view)
-    return {"switch": shape, "progress": shape.progress, "eta": shape.eta, "blocked_by": shape.blocked_by}
+    return switch_of_gold(session, organized, version, slots=state.settings.workers)
 
 
 @router.post(
@@ -229,7 +222,7 @@ def get_version(slug: str, phase: str, version: VersionNumber, caller: AccountDe
     """Returns the status and properties of a version, without the labels."""
     with state.db.read() as session:
         row = load_gold_version(session, caller, slug, phase, version)[1]
-        return gold_shape(row).model_copy(update=_switch_fields(state, session, caller, slug, phase, row))
+        return with_switch(gold_shape(row), _switch_to(state, session, caller, slug, phase, row))
 
 
 @router.get(

@@ -2,10 +2,11 @@
 
 from pydantic import Field
 
+from app.actions.versions.read_switches import SwitchView
 from app.api.field_types import Moment, Shape, reply_example
 from app.api.openapi import gold_examples
 from app.api.recipes import InferenceShape
-from app.api.switches import BLOCKED_DESCRIPTION, BlockedShape, SwitchProgress, SwitchShape
+from app.api.switches import BLOCKED_DESCRIPTION, BlockedShape, SwitchProgress, SwitchShape, switch_shape
 from app.store.tables import GoldVersion
 
 
@@ -79,3 +80,12 @@ def gold_shape(version: GoldVersion, remarks: list[str] | None = None) -> GoldSh
     metadata = version.accessories
     small = {name: metadata.get(name) for name in ("train_frequencies", "class_weights")}
     return GoldShape.model_validate(columns | small | {"accessories": sorted(metadata), "remarks": remarks or []})
+
+
+def with_switch(shape: GoldShape, view: SwitchView | None) -> GoldShape:
+    """The shape of a version together with the pending switch to it."""
+    if view is None:
+        return shape
+    switch = switch_shape(view)
+    shown = {"switch": switch, "progress": switch.progress, "eta": switch.eta, "blocked_by": switch.blocked_by}
+    return shape.model_copy(update=shown)

@@ -137,7 +137,7 @@ def get_switch(slug: str, phase: str, number: int, caller: CallerDep, state: App
     summary="Let a switch leave out what cannot be scored",
     responses=error_responses(errors.Forbidden, errors.NotFound, errors.SwitchEnded),
 )
-def post_confirm(
+def post_switch_confirm(
     slug: str,
     phase: str,
     number: int,
@@ -157,7 +157,7 @@ def post_confirm(
     summary="Cancel a pending switch",
     responses=error_responses(errors.Forbidden, errors.NotFound, errors.SwitchEnded),
 )
-def post_cancel(
+def post_switch_cancel(
     slug: str,
     phase: str,
     number: int,

@@ -39,3 +39,23 @@ class VersionCalls(Transport):
         """Activate a draft or a former version of the recipe."""
         body = {"reason": reason, "lists_instances": lists_instances}
         return self._json("POST", api_path("challenges", slug, "recipe", str(version), "activate"), json=body)
+
+    def preview_gold(self, slug: str, phase: str, version: int) -> Json:
+        """Have it computed what a version of the gold would change; once more if that was computed before."""
+        return self._json("POST", phase_path(slug, phase, "gold", str(version), "preview"))
+
+    def gold_preview(self, slug: str, phase: str, version: int) -> Json:
+        """The last preview of a version of the gold."""
+        return self._json("GET", phase_path(slug, phase, "gold", str(version), "preview"))
+
+    def preview_recipe(self, slug: str, version: int) -> Json:
+        """Have it computed what a version of the recipe would change; once more if that was computed before."""
+        return self._json("POST", api_path("challenges", slug, "recipe", str(version), "preview"))
+
+    def recipe_preview(self, slug: str, version: int) -> Json:
+        """The last preview of a version of the recipe, by phase."""
+        return self._json("GET", api_path("challenges", slug, "recipe", str(version), "preview"))
+
+    def errata(self, slug: str, *, phase: str | None = None) -> Iterator[Json]:
+        """What corrections changed on the boards of a challenge, newest first, fetched page by page."""
+        return self._items(api_path("challenges", slug, "errata"), {"phase": phase})

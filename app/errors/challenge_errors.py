@@ -80,6 +80,13 @@ class GoldNotDraft(Conflict):
     remedy = "Upload a new version."
 
 
+class AlreadyInForce(Conflict):
+    """This version of gold or recipe is in force, so a preview of it would change nothing."""
+
+    code = "already_in_force"
+    remedy = "Preview a draft, or a former version to switch back to."
+
+
 class SwitchPending(Conflict):
     """The boards of a phase are about to switch to other versions; until then, its gold and recipe cannot change."""
 

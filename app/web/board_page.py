@@ -9,6 +9,7 @@ from pydantic_core import from_json
 
 from app import errors
 from app.actions.submissions.follow_board import FollowedBoard, board_phase
+from app.actions.versions.read_errata import last_correction
 from app.api.caching.board_cache import BoardKey
 from app.api.caching.cached_reply import CachedReply
 from app.api.live.board_changes import follow
@@ -34,6 +35,8 @@ class BoardPlace:
     followed: FollowedBoard
     seen: str
     """The id of the newest change that the page shows; the stream tells of later ones."""
+    corrected_at: datetime | None
+    """When the board last switched to other versions."""
 
 
 def read_place(
@@ -44,7 +47,8 @@ def read_place(
     hub, phase = page.state.changes, asked.phase or board_phase(session, page.caller, slug)
     board, _ = follow(session, hub, page.caller, slug, phase)
     shape = next(each for each in frame.challenge.phases if each.slug == board.phase_slug)
-    return BoardPlace(frame, shape, board, hub.seen_id(board.tags, board.state, read_since=read_since))
+    seen = hub.seen_id(board.tags, board.state, read_since=read_since)
+    return BoardPlace(frame, shape, board, seen, last_correction(session, page.caller, slug, board.phase_slug))
 
 
 def board_key(slug: str, view: str, asked: BoardQuery) -> BoardKey:

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from app.actions.challenges.announcements import list_announcements
 from app.actions.challenges.challenge_files import list_files
 from app.actions.challenges.read_agreed_recipes import read_agreed_recipes
+from app.actions.versions.read_errata import last_correction
 from app.api.announcements import AnnouncementShape
 from app.api.challenge_files import FileShape, get_file
 from app.api.phases import PhaseShape, TemplateFormat, get_template
@@ -53,6 +54,7 @@ def _read_values(page: PageContext, session: ReadSession, frame: ChallengeFrame,
         "timeline": [_timeline_row(frame, phase, now) for phase in frame.challenge.phases],
         "entry": _entry(page, frame, recipes, now),
         "public_address": _public_address(page, frame),
+        "is_corrected": any(last_correction(session, caller, slug, each.slug) for each in frame.challenge.phases),
     }
 
 

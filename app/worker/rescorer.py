@@ -130,6 +130,10 @@ class Rescorer:
         self.slots.end()
         self._queue.wake()
 
+    def wake(self) -> None:
+        """Look for tasks now."""
+        self._queue.wake()
+
     def active_claims(self) -> list[TaskClaim]:
         """The claims that it holds."""
         return list(self._active_claims)

@@ -46,6 +46,7 @@ from app.store.migrate import require_head
 from app.store.session import Database, WriteSession, connection_options, silence_timeout
 from app.store.types import new_id
 from app.worker.analyst import Analyst
+from app.worker.previewer import PREVIEW_SECONDS, Previewer
 from app.worker.process_settings import create_process_pool
 from app.worker.rescorer import Rescorer
 from app.worker.sequencer import Sequencer
@@ -129,6 +130,7 @@ class Worker:
         self._context = score_submission.WorkerContext(db, files, self.processes, self.queue, caps, figures, issuer)
         self._settlement = GroupSettlement(self._context, self._claim_in, self._unsettled.append)
         self._rescorer = Rescorer(self._context, slots, None if db.sqlite else self._lease, self._unsettled.append)
+        self._previewer = Previewer(self._context, self._rescorer.wake, lambda: self._rescorer.slots.ended)
         self._analyst = Analyst(settings, self._context, self._rescorer.slots, work)
         self._sweeper = OrphanFileSweeper(db, files)
         self._sequencer = Sequencer(settings, db)
@@ -162,6 +164,7 @@ class Worker:
             self._sequencer.start(self._jobs)
         self._jobs.every(SWEEP_SECONDS, self._missing_receipts.issue_missing)
         self._jobs.every(SWITCH_SECONDS, self._rescorer.switch_boards)
+        self._jobs.every(PREVIEW_SECONDS, self._previewer.advance)
         self._jobs.run(lambda: self.queue.run(self._work, self._jobs.stop), "scheduler")
         self._jobs.run(lambda: self._rescorer.run(self._jobs.stop), "rescorer")
         self._jobs.run(lambda: self._analyst.run(self._jobs.stop), "analyst")

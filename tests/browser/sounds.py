@@ -176,3 +176,12 @@ def _test(people: dict[str, Caller], names: dict[str, str]) -> None:
     people["late"].post(f"/submissions/{names['late_test']}/withdraw", json={}).raise_for_status()
     sent = people["organizer"].submit(SLUG, predictions(TEST, 90, 2), phase=TEST, test="true", method="A check")
     names["test_entry"] = require_finished(sent)["id"]
+    _correct(people["organizer"])
+
+
+def _correct(organizer: Caller) -> None:
+    """A draft in which an instance has another label and one is left out: a correction of the gold."""
+    first, *others, _ = gold(TEST, 90)
+    other = next(row["label"] for row in others if row["label"] != first["label"])
+    path = f"/challenges/{SLUG}/phases/{TEST}/gold"
+    organizer.post(path, json=[{**first, "label": other}, *others]).raise_for_status()

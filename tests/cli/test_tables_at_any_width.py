@@ -19,6 +19,7 @@ from app.cli.terminal import (
     archive_tables,
     audit_table,
     board_tables,
+    gold_facts,
     object_tables,
     order_tables,
     phase_tables,
@@ -61,6 +62,9 @@ ENTRY |= {"challenge": {"slug": "digits"}, "changes": {"closes_at": {"from": Non
 RELEASE: dict[str, Any] = {"private_rank": 1, "mark": None, "public_rank": 2, "move": 1, "team": TEAM}
 RELEASE |= {"baseline": False, "submission": IDS[0]}
 VERSION = {"version": 1, "status": "active", "instances": 1000, "classes": ["a"], "created_at": TIME}
+CHANGES: dict[str, Any] = {"base": 1, "counts": {"relabelled": 12, "voided": 3}, "metadata": ["class-weights"]}
+CHANGES["class_counts"] = {"before": {"all": [500, 500]}, "after": {"all": [497, 500]}}
+LATER = VERSION | {"classes": [LONG, "b"], "difference": CHANGES}
 FILE = {"name": LONG, "size": 12345, "licence": LONG, "audience": "public", "description": LONG, "sha256": "0" * 64}
 COMPARED: dict[str, Any] = {
     "challenge": "digits",
@@ -115,6 +119,8 @@ TABLES: Mapping[str, Callable[[Console], None]] = {
     "show_challenges": lambda console: object_tables.show_challenges(console, [CHALLENGE]),
     "show_phases": lambda console: object_tables.show_phases(console, [PHASE]),
     "show_gold_versions": lambda console: object_tables.show_gold_versions(console, [VERSION]),
+    "show_gold": lambda console: gold_facts.show_gold(console, LATER),
+    "show_gold_difference": lambda console: gold_facts.show_gold_difference(console, CHANGES, [LONG, "b"]),
     "show_quota": lambda console: object_tables.show_quota(console, {"limits": {"per_day": 5, "invalid_per_day": 20}}),
     "show_submissions": lambda console: object_tables.show_submissions(console, [SUBMISSION, OTHER]),
     "show_submission": lambda console: object_tables.show_submission(console, OTHER | {"selection": RULE}),

@@ -16,7 +16,15 @@ from tests.reference_material import needs_shared
 
 pytestmark = needs_shared
 CORRECTIONS = {"cifar10-label-errors": "gold_corrections.json", "imagenet-real": "gold_corrections.json.gz"}
-METRICS = ("accuracy", "balanced_accuracy", "cohen_kappa", "mcc", "precision_macro", "recall_macro", "f1_macro")
+METRICS: tuple[str, ...] = (
+    "accuracy",
+    "balanced_accuracy",
+    "cohen_kappa",
+    "mcc",
+    "precision_macro",
+    "recall_macro",
+    "f1_macro",
+)
 METRICS += ("precision_weighted", "f1_weighted", "f1_micro")
 
 

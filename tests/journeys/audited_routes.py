@@ -212,6 +212,14 @@ GOLD = (
     ),
     Act("viewer", "GET", DRAFT + "/data", ("gold.download",), role="viewer", changes={"gold": (None, 1)}),
     Act("olga", "POST", PHASE + "/gold", ("gold.upload",), body=SPLITS),
+    Act("olga", "POST", PHASE + "/gold/2/preview"),  # nothing comes into force
+    Act(
+        *("olga", "PUT", CHALLENGE + "/recipe", ("recipe.change",)),
+        body=OTHER_RECIPE,
+        query={"draft": "true"},
+        keep={"draft_recipe": "version"},
+    ),
+    Act("olga", "POST", CHALLENGE + "/recipe/{draft_recipe}/preview"),
     Act("olga", "DELETE", PHASE + "/gold/2", ("gold.delete",), changes={"gold": (2, None)}),
 )
 TEAMS = (

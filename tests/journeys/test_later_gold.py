@@ -18,7 +18,7 @@ from tests.journeys.support import (
 
 def corrected(**labels: str | None) -> list[dict[str, Any]]:
     """The gold with other labels for these ids; None leaves the instance out."""
-    rows = [row | {"label": labels.get(row["id"], row["label"])} for row in GOLD]
+    rows: list[dict[str, Any]] = [{**row, "label": labels.get(row["id"], row["label"])} for row in GOLD]
     return [row for row in rows if row["label"] is not None]
 
 

@@ -115,9 +115,8 @@ def test_lists_of_labels_without_one_are_empty_and_scores_without_one_make_a_ran
     listed = case("multilabel", ["a", "b", "c"], gold, [["a"], [], ["c"]])
     for metric in ranking:
         call = parse_metric({"key": metric.key, "params": dict(metric.example.params)}, task="multilabel")
-        with_frequencies = {"train_frequencies": {"a": 5, "b": 3, "c": 2}}
         ends = [
-            evaluate(replace(of, spec=replace(of.spec, **with_frequencies)), [call])[call.text]
+            evaluate(replace(of, spec=replace(of.spec, train_frequencies={"a": 5, "b": 3, "c": 2})), [call])[call.text]
             for of in (scored, listed)
         ]
         assert ends[1].value is not None or ends[1].reason, metric.key

@@ -241,3 +241,13 @@ def test_the_bits_of_notes_cover_the_numbers_that_they_name() -> None:
     three_digits = 2 * 900 * (12 + 308)  # a sign, the digits, and a power of ten from 1e-12 to the largest number
     flags = 2**4  # the method, no width, rare classes, no interval
     assert math.log2(2000 * three_digits * flags) <= NOTE_BITS
+
+
+def test_a_history_tells_of_every_entry_although_its_board_is_shown_after_the_close() -> None:
+    told: dict[str, Any] = {"sizes": GoldSize(10_000, 10), "board": "after_close", "rivals": 0}
+    last = bound_of(100, "accuracy", reports=[], **told)
+    every = bound_of(100, "accuracy", reports=["history"], **told)
+    public = bound_of(100, "accuracy", reports=[], **told | {"board": "public"})
+    assert last.total < every.total == public.total
+    hidden = bound_of(100, "accuracy", reports=["history"], **told | {"board": "hidden"})
+    assert hidden.total == 0

@@ -193,8 +193,7 @@ def test_a_former_board_is_the_one_that_was_shown(
 
 def require_history(session: WriteSession, told: Told, phase: Phase) -> None:
     """Each point of the history gives the ranks of the board at its time, whatever page it is on."""
-    read = {"split": None, "limit": 1000}
-    whole = read_rank_history(session, told.owner, phase.challenge.slug, phase.slug, **read)
+    whole = read_rank_history(session, told.owner, phase.challenge.slug, phase.slug, split=None, limit=1000)
     organizer = BoardAudience(phase, organizer=True)
     places: dict[str, dict[str, Any]] = {}
     by_time: dict[datetime, dict[str, dict[str, Any]]] = {}

@@ -5,10 +5,11 @@ from typing import NamedTuple
 from app.actions.access import Caller, load_organized_phase
 from app.actions.audit.record import record
 from app.actions.transparency.add_record import add_record
+from app.actions.versions.compare_boards import compare_boards
 from app.actions.versions.target_scores import target_provenance
 from app.errors import NotFound, ReasonRequired, SwitchEnded, SwitchPending
 from app.store import clock
-from app.store.queries import board_switches, target_scores
+from app.store.queries import board_switches, challenges, target_scores
 from app.store.queries.board_versions import BoardVersion
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import BoardSwitch, GoldVersion, Phase, Recipe, User
@@ -74,6 +75,8 @@ def record_switch(
     _withdraw_request_of_service(session, phase)
     row = _new_row(session, caller, phase, before, target, status="done")
     row.switched_at = row.requested_at
+    if before is not None and challenges.has_submissions(session, phase.id):
+        row.errata = compare_boards(session, phase, before, target)
     session.add(row)
     session.flush()
     log_switch(session, phase, row, before, target)

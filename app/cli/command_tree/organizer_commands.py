@@ -201,6 +201,12 @@ COMMANDS: tuple[CommandDeclaration | GroupDeclaration, ...] = (
                 "assay gold show digits 1",
             ),
             CommandDeclaration(
+                "preview",
+                "preview.preview_gold",
+                "Show what a version of the gold would change: scores, ranks, and who would move; nothing is activated.",
+                "assay gold preview digits 2 --wait",
+            ),
+            CommandDeclaration(
                 "activate",
                 "gold.activate_gold",
                 "Activate a version of the gold: at once before the first submission, else when all submissions are scored "
@@ -242,6 +248,12 @@ COMMANDS: tuple[CommandDeclaration | GroupDeclaration, ...] = (
                 "recipe.list_versions",
                 "List the versions of the recipes of a challenge and its phases, newest first.",
                 "assay recipe versions digits",
+            ),
+            CommandDeclaration(
+                "preview",
+                "preview.preview_recipe",
+                "Show what a version of a recipe would change in each phase that it scores; nothing is activated.",
+                "assay recipe preview digits 2 --wait",
             ),
             CommandDeclaration(
                 "activate",

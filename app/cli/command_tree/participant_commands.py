@@ -160,6 +160,12 @@ COMMANDS: tuple[CommandDeclaration | GroupDeclaration, ...] = (
             ),
         ),
     ),
+    CommandDeclaration(
+        "errata",
+        "preview.errata",
+        "Show what corrections changed on the boards of a challenge, why, and which ranks moved, newest first.",
+        "assay errata digits",
+    ),
     GroupDeclaration(
         "receipt",
         "Get and verify receipts: signed statements of scores, which anybody can check offline.",

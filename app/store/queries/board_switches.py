@@ -91,3 +91,10 @@ def count_scored_since(session: ReadSession, phase_id: str, provenance: ScorePro
 def recipe_by_version(session: ReadSession, challenge_id: str, version: int) -> Recipe | None:
     """The recipe of a challenge, or of one of its phases, with this version number."""
     return session.scalar(select(Recipe).where(Recipe.challenge_id == challenge_id, Recipe.version == version))
+
+
+def last_correction(session: ReadSession, phase_id: str) -> datetime | None:
+    """When the board of a phase last switched from other versions while it had rows; None if it never did."""
+    done = (BoardSwitch.phase_id == phase_id) & (BoardSwitch.status == "done") & BoardSwitch.from_gold_id.is_not(None)
+    query = select(BoardSwitch.switched_at).where(done, BoardSwitch.errata.is_not(None))
+    return session.scalar(query.order_by(BoardSwitch.number.desc()).limit(1))

@@ -24,6 +24,7 @@ PAGES = {
         "quota": "Quota",
         "submissions": "Submissions",
         "failures": "Failures",
+        "corrections": "Corrections",
         "announcements": "Announcements",
     },
     "Finish": {

@@ -32,6 +32,7 @@ from app.errors import BadRequest, InvalidGold, NotFound, TooManyRequests, Unava
 from app.web.form_upload import open_upload_form, require_file
 from app.web.forms import PART, FieldFault, Form, attempt, attempt_async
 from app.web.notices import notice
+from app.web.organize.corrections import REQUESTED
 from app.web.organize.form_values import editor
 from app.web.organize.frame import organizer_frame
 from app.web.organize.phases import find_phase
@@ -112,6 +113,8 @@ def post_activation(slug: str, phase: str, version: VersionNumber, page: PageDep
     def act() -> Response:
         order = Activation(reason=form.text("reason"), lists_instances=form.value("lists_instances") != "")
         shape = post_activate(slug, phase, version, caller, page.state, Response(), order)
+        if shape.status == "activating":
+            return redirect(page, f"/challenges/{slug}/organize/corrections?phase={phase}", done=REQUESTED)
         return show_gold(page, slug, phase, activated=shape)
 
     return attempt(form, act, lambda refused, status: show_gold(page, slug, phase, refused, status))

@@ -27,6 +27,9 @@ from app.web.rendering import NO_FORM, render
 
 router = page_router()
 SAVED = notice("recipe_saved", "The recipe is active.")
+DRAFTED = notice(
+    "recipe_drafted", "Submissions have to be scored for this recipe, so it is a draft. Preview it, then activate it."
+)
 IN_WORDS = {
     "a total quota, or a daily quota and a close after which nothing is taken (late: refuse)": (
         "a total quota, or a daily quota and a closing time after which submissions are refused"
@@ -55,7 +58,9 @@ def post_recipe(slug: str, page: PageDep, form: FormDep, phase: str | None = Non
 
     def act() -> Response:
         acting = caller.with_reason(form.reason())
-        put_recipe(slug, RecipeBody.model_validate(given.body()), acting, page.state, phase=phase)
+        stored = put_recipe(slug, RecipeBody.model_validate(given.body()), acting, page.state, phase=phase)
+        if stored.status == "draft":
+            return redirect(page, f"/challenges/{slug}/organize/recipe/{stored.version}/preview", done=DRAFTED)
         return redirect(page, recipe_path(slug, phase), done=SAVED)
 
     def again(refused: Form, status: int) -> Response:

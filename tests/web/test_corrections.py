@@ -1,0 +1,109 @@
+"""The walk of a correction on the pages: difference, preview, activation with a reason, and what everybody reads then."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.api.in_process_app import ServedApp, app_settings, serve_app
+from tests.live_service import Caller, eventually, open_challenge
+from tests.web.desk import organizer
+from tests.web.reader import Reader, destination
+
+IDS = [f"t{number:02}" for number in range(12)]
+GOLD = [{"id": key, "label": "cat" if number % 2 else "dog"} for number, key in enumerate(IDS)]
+LATER = [each | {"label": "cat"} for each in GOLD[:3]] + GOLD[3:-1]
+"""Two labels differ, and one instance is no longer scored."""
+RECIPE = {"primary": "accuracy", "metrics": ["accuracy"]}
+OTHER = RECIPE | {"primary": "f1_macro", "metrics": ["f1_macro", "accuracy"]}
+DESK = "/challenges/pets/organize"
+PREVIEW = f"{DESK}/phases/main/gold/2/preview"
+
+
+def predictions(wrong: set[int]) -> dict[str, str]:
+    other = {"cat": "dog", "dog": "cat"}
+    return {row["id"]: other[row["label"]] if n in wrong else row["label"] for n, row in enumerate(GOLD)}
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedApp]:
+    with serve_app(app_settings(tmp_path_factory.mktemp("corrections") / "data")) as running:
+        admin = running.admin()
+        open_challenge(admin, "pets", GOLD, recipe=RECIPE)
+        for team, wrong in (("Blue", {4}), ("Green", {0, 2, 4})):
+            admin.submit("pets", predictions(wrong), team=team).raise_for_status()
+        admin.post("/challenges/pets/phases/main/gold", json=LATER).raise_for_status()
+        yield running
+
+
+def settled(read: Callable[[], Any], field: str, value: str) -> Any:
+    found: list[Any] = []
+
+    def is_there() -> bool:
+        found[:] = [read().json()]
+        return bool(found[0][field] == value)
+
+    eventually(is_there, f"{field} is {value}")
+    return found[0]
+
+
+def wait_for_preview(admin: Caller, path: str) -> Any:
+    return settled(lambda: admin.get(path), "status", "done")
+
+
+def test_a_correction_from_draft_to_errata(app: ServedApp, new_reader: Callable[[], Reader]) -> None:
+    reader, visitor, admin = new_reader(), new_reader(), app.admin()
+    organizer(app, reader, slug="pets")
+    page = reader.get(f"{DESK}/phases/main/gold")
+    assert "2 relabelled, 1 no longer scored" in page.text
+    assert "Corrected on" not in visitor.get("/challenges/pets/leaderboard").text
+    assert "Nothing was corrected so far." in visitor.get("/challenges/pets/errata").text
+    page = reader.get(PREVIEW)
+    assert "Compute the preview" in page.text
+    assert destination(reader.send(page, PREVIEW))[0] == PREVIEW
+    wait_for_preview(admin, "/challenges/pets/phases/main/gold/2/preview")
+    page = reader.get(PREVIEW)
+    assert "2 ranks move of 2, the largest by 1. " in page.text
+    assert "The first place changes: Green." in page.text
+    assert "up one rank" in page.text
+    assert visitor.get(PREVIEW).status_code != 200
+    refused = reader.send(page, f"{DESK}/phases/main/gold/2/activate", part="activate-2")
+    assert refused.status_code == 422
+    assert "reason" in refused.text.lower()
+    given = {"part": "activate-2", "reason": "Two labels were wrong.", "lists_instances": "yes"}
+    answer = reader.send(page, f"{DESK}/phases/main/gold/2/activate", **given)
+    assert destination(answer) == (f"{DESK}/corrections?phase=main", "switch_requested")
+    settled(lambda: admin.get("/challenges/pets/phases/main/gold/2"), "status", "active")
+    assert "Gold 1 → 2" in reader.get(f"{DESK}/corrections").text
+    for person in (visitor, reader):
+        text = person.get("/challenges/pets/errata").text
+        assert "Two labels were wrong." in text
+        assert "2 relabelled, 1 no longer scored" in text
+        assert "t00, t02" in text
+        assert "The first place changes: Green." in text
+    assert "Corrected on" in visitor.get("/challenges/pets/leaderboard").text
+    assert "/challenges/pets/errata" in visitor.get("/challenges/pets").text
+    back = reader.get(f"{DESK}/phases/main/gold/1/preview")
+    assert "Compute the preview" in back.text
+
+
+def test_a_recipe_that_needs_new_scores_is_a_draft_first(app: ServedApp, new_reader: Callable[[], Reader]) -> None:
+    reader, admin = new_reader(), app.admin()
+    organizer(app, reader, slug="pets")
+    stored = admin.put("/challenges/pets/recipe", json=OTHER)
+    version = stored.json()["version"]
+    assert stored.json()["status"] == "draft"
+    path = f"{DESK}/recipe/{version}/preview"
+    assert path in reader.get(f"{DESK}/corrections").text
+    assert destination(reader.send(reader.get(path), path))[0] == path
+    wait_for_preview(admin, f"/challenges/pets/recipe/{version}/preview")
+    assert "f1_macro" in reader.get(path).text
+    page = reader.get(path)
+    activate = f"{DESK}/recipe/{version}/activate"
+    assert reader.send(page, activate, part=f"activate-{version}").status_code == 422
+    answer = reader.send(page, activate, part=f"activate-{version}", reason="Classes are unequal.")
+    assert destination(answer) == (f"{DESK}/corrections", "switch_requested")
+    settled(lambda: admin.get(f"/challenges/pets/recipe/{version}"), "status", "active")
+    text = reader.get("/challenges/pets/errata").text
+    assert "New metric <code>f1_macro</code>" in text
+    assert "Classes are unequal." in text
