@@ -6,7 +6,18 @@ from typing import Any
 
 from sqlalchemy.exc import DBAPIError
 
-from app.doctor import challenges, configuration, database, disk, files, postgresql, queue, software, sqlite
+from app.doctor import (
+    challenges,
+    configuration,
+    database,
+    disk,
+    files,
+    postgresql,
+    queue,
+    receipts,
+    software,
+    sqlite,
+)
 from app.doctor import scoring_processes as scoring
 from app.doctor.check_declaration import (
     CHECK_TIMEOUT_SECONDS,
@@ -23,7 +34,7 @@ from app.errors import AssayError, Unavailable
 from app.runtime.single_flight import call_with_timeout
 from app.settings import Settings
 
-CHECK_MODULES = (configuration, software, disk, database, sqlite, postgresql, files, queue, scoring, challenges)
+CHECK_MODULES = (configuration, software, disk, database, sqlite, postgresql, files, queue, scoring, receipts, challenges)
 NOT_APPLICABLE = "Does not apply to this kind of database or file store."
 REPORT_REMEDY = "Report this, with the output of 'assay doctor --json'."
 

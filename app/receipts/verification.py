@@ -63,9 +63,9 @@ def _verified_signer(envelope: Envelope, keys: Mapping[str, bytes]) -> str:
     if fault is not None:
         raise fault
     named = [each.keyid for each in envelope.signatures if each.keyid in keys]
-    detail = f"The signature of the key {named[0]} does not fit the content: one of them was changed."
-    if not named:
-        detail = "No signature is by a key of the key set: another server signed it, or its content was changed."
+    detail = "No signature is by a key of the key set: another server signed it, or its content was changed."
+    if named:
+        detail = f"The signature of the key {named[0]} does not fit the content: one of them was changed."
     raise ReceiptRefused("signature", detail)
 
 

@@ -211,6 +211,7 @@ GOLD = (
         changes={"active_gold": (None, 1)},
     ),
     Act("viewer", "GET", DRAFT + "/data", ("gold.download",), role="viewer", changes={"gold": (None, 1)}),
+    Act("viewer", "GET", DRAFT + "/opening", ("gold.open",), role="viewer", changes={"gold": (None, 1)}),
     Act("olga", "POST", PHASE + "/gold", ("gold.upload",), body=SPLITS),
     Act("olga", "DELETE", PHASE + "/gold/2", ("gold.delete",), changes={"gold": (2, None)}),
 )
@@ -370,6 +371,7 @@ WITHOUT_REASON = {
     ("POST", PHASE + "/submissions"),
     ("POST", CHALLENGE + "/submissions"),
     ("GET", DRAFT + "/data"),
+    ("GET", DRAFT + "/opening"),
     ("GET", SUBMISSION + "/predictions"),
     ("GET", CHALLENGE + "/export"),
 }
