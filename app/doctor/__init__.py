@@ -34,7 +34,19 @@ from app.errors import AssayError, Unavailable
 from app.runtime.single_flight import call_with_timeout
 from app.settings import Settings
 
-CHECK_MODULES = (configuration, software, disk, database, sqlite, postgresql, files, queue, scoring, receipts, challenges)
+CHECK_MODULES = (
+    configuration,
+    software,
+    disk,
+    database,
+    sqlite,
+    postgresql,
+    files,
+    queue,
+    scoring,
+    receipts,
+    challenges,
+)
 NOT_APPLICABLE = "Does not apply to this kind of database or file store."
 REPORT_REMEDY = "Report this, with the output of 'assay doctor --json'."
 

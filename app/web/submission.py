@@ -11,8 +11,8 @@ from app import errors
 from app.api.disqualifications import post_disqualify, post_reinstate, post_withdraw
 from app.api.limits.client_addresses import client_address_block
 from app.api.live.queue_watch import QueueStream, ShownPlace
-from app.api.receipts import get_receipt
 from app.api.reasons import OptionalReason, Reason
+from app.api.receipts import get_receipt
 from app.api.reports import ReportQuestion, get_report
 from app.api.reruns import post_submission_rerun
 from app.api.submissions import (

@@ -9,7 +9,7 @@ import pytest
 import rfc8785
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from securesystemslib.dsse import Envelope
-from securesystemslib.signer import SSlibKey
+from securesystemslib.signer._key import SSlibKey
 
 from app.actions.receipts.signing_keys import ReceiptKey
 from app.receipts.dsse import ReceiptRefused
@@ -24,7 +24,7 @@ RECIPE = parse_recipe({"primary": "f1_macro", "metrics": ["accuracy", "f1_macro"
 CONTEXT = ScoreContext(
     "pets", "main", "all", 1, "ab" * 32, "multiclass", None, ["cat", 'd"o\u2028g', "é"], 1, RECIPE, 2
 )
-METRICS = {"f1_macro": {"value": 1 / 3}, "accuracy": {"value": None}}
+METRICS: dict[str, dict[str, Any]] = {"f1_macro": {"value": 1 / 3}, "accuracy": {"value": None}}
 PAYLOAD = StatementTemplate(CONTEXT).payload(
     SignedScore("0" * 32, "1" * 32, "c" * 64, "d" * 64, "2027-01-31T12:00:00.100Z", METRICS)
 )
