@@ -1,6 +1,6 @@
 """Commands for organizers."""
 
-from app.cli.command_tree.declarations import EXAMPLE_SUBMISSION_ID, CommandDeclaration, GroupDeclaration
+from app.cli.command_tree.declarations import EXAMPLE_SUBMISSION_ID, GOLD_OPENING, CommandDeclaration, GroupDeclaration
 
 COMMANDS: tuple[CommandDeclaration | GroupDeclaration, ...] = (
     CommandDeclaration(
@@ -206,12 +206,7 @@ COMMANDS: tuple[CommandDeclaration | GroupDeclaration, ...] = (
                 "Activate a version of the gold, which replaces the active one until something is submitted.",
                 "assay gold activate digits 1",
             ),
-            CommandDeclaration(
-                "opening",
-                "gold.open_gold",
-                "Show the nonce that opens the commitment to a version, to be published with the gold, never before.",
-                "assay gold opening digits 1",
-            ),
+            GOLD_OPENING,
             CommandDeclaration(
                 "delete",
                 "gold.delete_gold",
