@@ -14,6 +14,7 @@ from app.doctor import (
     files,
     postgresql,
     queue,
+    receipts,
     software,
     sqlite,
     transparency,
@@ -44,6 +45,7 @@ CHECK_MODULES = (
     files,
     queue,
     scoring,
+    receipts,
     transparency,
     challenges,
 )

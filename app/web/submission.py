@@ -12,6 +12,7 @@ from app.api.disqualifications import post_disqualify, post_reinstate, post_with
 from app.api.limits.client_addresses import client_address_block
 from app.api.live.queue_watch import QueueStream, ShownPlace
 from app.api.reasons import OptionalReason, Reason
+from app.api.receipts import get_receipt
 from app.api.reports import ReportQuestion, get_report
 from app.api.reruns import post_submission_rerun
 from app.api.submissions import (
@@ -202,6 +203,14 @@ async def follow_submission(
 def download_file(submission_id: str, page: PageDep) -> Response:
     """The submitted file."""
     return get_predictions(submission_id, page.account, page.state)
+
+
+@router.get("/submissions/{submission_id}/receipt")
+def download_receipt(submission_id: str, page: PageDep, split: Split = None) -> Response:
+    """The receipt as the API gives it."""
+    reply = get_receipt(submission_id, page.caller, page.state, split)
+    reply.headers["Content-Disposition"] = f'attachment; filename="receipt-{submission_id}.json"'
+    return reply
 
 
 @router.get("/submissions/{submission_id}/report")

@@ -135,6 +135,7 @@ NO_PAGES = {
     "/challenges/{slug}/organize/phases/{phase}/gold/{version}/difference.csv": "the changed instances as a file",
     "/submissions/{submission_id}/changes": "the stream of the submission's page",
     "/submissions/{submission_id}/file": "the submitted file",
+    "/submissions/{submission_id}/receipt": "the receipt as the API gives it",
     "/submissions/{submission_id}/report": "the report in a form of the API",
 }
 """GET routes of the pages that show no page by themselves, and what they answer instead."""

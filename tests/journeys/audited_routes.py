@@ -218,6 +218,7 @@ GOLD = (
         changes={"active_gold": (None, 1)},
     ),
     Act("viewer", "GET", DRAFT + "/data", ("gold.download",), role="viewer", changes={"gold": (None, 1)}),
+    Act("viewer", "GET", DRAFT + "/opening", ("gold.open",), role="viewer", changes={"gold": (None, 1)}),
     Act("olga", "POST", PHASE + "/gold", ("gold.upload",), body=SPLITS),
     Act(
         *("olga", "PATCH", PHASE + "/switches/1", ("switch.edit",)),
@@ -416,6 +417,7 @@ WITHOUT_REASON = {
     ("POST", CHALLENGE + "/submissions"),
     ("GET", DRAFT + "/data"),
     ("GET", PHASE + "/items"),
+    ("GET", DRAFT + "/opening"),
     ("GET", SUBMISSION + "/predictions"),
     ("GET", CHALLENGE + "/export"),
 }

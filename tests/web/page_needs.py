@@ -45,6 +45,7 @@ PAGE_NEEDS: dict[str, tuple[str, ...]] = {
     "/submissions/{submission_id}/changes": ("S", "S/events"),
     "/submissions/{submission_id}/confusion": ("S", "S/report"),
     "/submissions/{submission_id}/file": ("S/predictions",),
+    "/submissions/{submission_id}/receipt": ("S/receipt",),
     "/submissions/{submission_id}/report": ("S/report",),
     "/submissions/{submission_id}/scores/{key}": ("S",),
     _ORGANIZE: (_ORGANIZER, "C/audit", "C/facts"),

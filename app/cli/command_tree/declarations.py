@@ -22,3 +22,11 @@ class GroupDeclaration(NamedTuple):
     name: str
     summary: str
     commands: tuple[CommandDeclaration, ...]
+
+
+GOLD_OPENING = CommandDeclaration(
+    "opening",
+    "gold.open_gold",
+    "Show the nonce that opens the commitment to a version, to be published with the gold, never before.",
+    "assay gold opening digits 1",
+)

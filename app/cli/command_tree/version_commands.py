@@ -1,6 +1,6 @@
 """Commands for organizers about versions: of gold and recipes, and the switches of boards."""
 
-from app.cli.command_tree.declarations import CommandDeclaration, GroupDeclaration
+from app.cli.command_tree.declarations import GOLD_OPENING, CommandDeclaration, GroupDeclaration
 
 VERSION_GROUPS: tuple[GroupDeclaration, ...] = (
     GroupDeclaration(
@@ -38,12 +38,7 @@ VERSION_GROUPS: tuple[GroupDeclaration, ...] = (
                 "by it.",
                 'assay gold activate digits 2 --reason "Two labels were wrong" --wait',
             ),
-            CommandDeclaration(
-                "opening",
-                "gold.open_gold",
-                "Show the nonce that opens the commitment to a version, to be published with the gold, never before.",
-                "assay gold opening digits 1",
-            ),
+            GOLD_OPENING,
             CommandDeclaration(
                 "delete",
                 "gold.delete_gold",
