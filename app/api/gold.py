@@ -186,9 +186,7 @@ def _store_gold(
     return shape
 
 
-def _inspect(
-    state: AppState, file: GoldFile, followed: FollowedGold | None, *, takes_over: bool = False
-) -> GoldSummary:
+def _inspect(state: AppState, file: GoldFile, followed: FollowedGold | None, takes_over: bool = False) -> GoldSummary:
     """What a reader process says about gold, and how it differs from the version that it is to follow, if any."""
     processes = state.gold_readers.processes
     if followed is None:

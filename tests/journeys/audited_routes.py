@@ -220,19 +220,13 @@ GOLD = (
     Act("viewer", "GET", DRAFT + "/data", ("gold.download",), role="viewer", changes={"gold": (None, 1)}),
     Act("olga", "POST", PHASE + "/gold", ("gold.upload",), body=SPLITS),
     Act(
-        *("olga", "PATCH", PHASE + "/switches/1", ("switch.edit",)),
-        body=WHY | {"lists_instances": True},
-        reason=WHY["reason"],
-        changes={"lists_instances": (False, True)},
+        "olga", "PATCH", PHASE + "/switches/1", ("switch.edit",), {"lists_instances": True} | WHY, reason=WHY["reason"]
     ),
-    Act("olga", "POST", PHASE + "/gold/2/preview"),  # nothing comes into force
+    Act("olga", "POST", PHASE + "/gold/2/preview"),
     Act(
-        *("olga", "PUT", CHALLENGE + "/recipe", ("recipe.draft",)),
-        body=RECIPE,
-        query={"draft": "true"},
-        keep={"draft_recipe": "version"},
+        "olga", "PUT", CHALLENGE + "/recipe", ("recipe.draft",), RECIPE, {"draft": "true"}, keep={"drafted": "version"}
     ),
-    Act("olga", "POST", CHALLENGE + "/recipe/{draft_recipe}/preview"),
+    Act("olga", "POST", CHALLENGE + "/recipe/{drafted}/preview"),
     Act("olga", "DELETE", PHASE + "/gold/2", ("gold.delete",), changes={"gold": (2, None)}),
 )
 TEAMS = (
