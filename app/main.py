@@ -27,53 +27,6 @@ from app.actions.accounts.passwords import DecoyHashes
 from app.actions.accounts.token_uses import TokenUses
 from app.actions.operations.check_readiness import ReadinessChecker
 from app.actions.operations.sweep_files import MIN_ORPHAN_AGE_SECONDS
-from app.api import (
-    accounts,
-    announcements,
-    audit,
-    board_history,
-    catalogue,
-    challenge_copies,
-    challenge_files,
-    challenge_invitations,
-    challenges,
-    comparisons,
-    disqualifications,
-    errata,
-    exports,
-    frozen_boards,
-    gold,
-    gold_differences,
-    gold_opening,
-    health,
-    items,
-    ladders,
-    leaderboards,
-    my_account,
-    organizers,
-    own_registrations,
-    phases,
-    previews,
-    problems,
-    prometheus,
-    quotas,
-    receipts,
-    recipe_check,
-    recipe_versions,
-    registrations,
-    releases,
-    reports,
-    reruns,
-    submission_events,
-    submissions,
-    submit,
-    switches,
-    team_disqualifications,
-    teams,
-    transparency_log,
-    usage,
-    users,
-)
 from app.api.caching.board_cache import BoardCache
 from app.api.caching.cached_board_app import BoardBuildMiddleware, CachedBoardApp
 from app.api.caching.cached_reply import CachedReply
@@ -88,7 +41,8 @@ from app.api.limits.request_limits import RequestLimits
 from app.api.live.board_changes import ReportedBoards
 from app.api.live.change_hub import ChangeHub
 from app.api.notifier import Notifier
-from app.api.openapi import docs_page, document
+from app.api.openapi import document
+from app.api.site_map import ROOT_ROUTERS, ROUTER_MODULES
 from app.files import FileStore
 from app.formats.memory_needs import describe_largest_file
 from app.queue.jobs import JobTable
@@ -113,54 +67,6 @@ from app.worker.worker import GOLD_PROCESSES, ORGANIZER_READERS, READER_PROCESSE
 log = structlog.get_logger()
 
 STATIC_FOLDER = Path(__file__).parent / "web" / "static"  # Swagger UI; the pages serve their own files
-ROUTER_MODULES = (
-    accounts,
-    my_account,
-    users,
-    catalogue,
-    challenge_invitations,
-    challenges,
-    challenge_copies,
-    announcements,
-    challenge_files,
-    organizers,
-    phases,
-    releases,
-    ladders,
-    registrations,
-    own_registrations,
-    teams,
-    team_disqualifications,
-    gold,
-    switches,
-    recipe_versions,
-    gold_differences,
-    gold_opening,
-    previews,
-    errata,
-    items,
-    submit,
-    submissions,
-    submission_events,
-    disqualifications,
-    exports,
-    reruns,
-    problems,
-    reports,
-    receipts,
-    quotas,
-    recipe_check,
-    leaderboards,
-    board_history,
-    frozen_boards,
-    comparisons,
-    audit,
-    transparency_log,
-    usage,
-    health,
-    prometheus,
-    docs_page,
-)
 API_DESCRIPTION = """\
 A centralized challenge-scoring service. Organizers upload gold labels, participants submit predictions with instance
 ids, the service computes the agreed metrics by documented equations, and a leaderboard shows the scores.
@@ -196,7 +102,8 @@ def add_routes(app: FastAPI) -> None:
     for module in ROUTER_MODULES:
         # `include_router` would build every route a second time, which takes 0.2 s at each start.
         app.router.routes.extend(module.router.routes)
-    app.router.routes.extend(transparency_log.root_router.routes)
+    for router in ROOT_ROUTERS:
+        app.router.routes.extend(router.routes)
     add_pages(app)
     app.mount("/static", StaticFiles(directory=STATIC_FOLDER), name="static")
 

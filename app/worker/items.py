@@ -14,16 +14,8 @@ from app.pipeline import Gold, hard_labels, validate_predictions
 from app.scoring.declaration.decision_rules import ConfiguredDecisionRule, redecide_subset
 from app.scoring.declaration.recipe import ScoringRecipe
 from app.scoring.evaluation_input import EvaluationInput
-from app.scoring_processes.messages import (
-    AnalysisResult,
-    AnalyzeItems,
-    FileWritten,
-    ItemSystem,
-    JsonObject,
-    Refusal,
-    TryRelabelling,
-    WriteCorrectedGold,
-)
+from app.scoring_processes.item_requests import AnalyzeItems, ItemSystem, TryRelabelling, WriteCorrectedGold
+from app.scoring_processes.messages import AnalysisResult, FileWritten, JsonObject, Refusal
 
 Rule = ConfiguredDecisionRule | None
 
@@ -110,7 +102,7 @@ def _cases(
     gold: Gold, recipe: ScoringRecipe, systems: Sequence[ItemSystem], split: str, limits: Limits
 ) -> Iterator[tuple[ItemSystem, EvaluationInput, Rule]]:
     """The evaluation input of each system on a split with its decision rule; one file is read at a time."""
-    rules = ReadingRules.strictest(recipe.metrics, recipe.primary)
+    rules = ReadingRules.strictest(recipe.metrics, recipe.primary).of_accepted_file()
     settings: dict[str, Any] = {"rules": rules, "void": gold.void, "tables": gold.tables, "limits": limits}
     rows = gold.rows_by_split()[split]
     for system in systems:

@@ -34,7 +34,7 @@ from app.scoring.declaration.recipe import ScoringRecipe
 from app.scoring.evaluation_input import EvaluationInput
 from app.scoring.reports.detailed_report import PROBABILITY_PART, build_detailed_report, write_csv
 from app.scoring.reports.instance_table import write_instances
-from app.scoring_processes import messages
+from app.scoring_processes import item_requests, messages
 from app.worker import gold_checks, items, uncertainty
 from app.worker.cpu_limit import CpuTimer
 
@@ -158,14 +158,14 @@ def handle_board(golds: GoldCache, request: messages.CompareBoard, cpu: StageCpu
     return messages.AnalysisResult(uncertainty.compare_board(gold, recipe, request, golds.limits))
 
 
-def handle_items(golds: GoldCache, request: messages.AnalyzeItems, cpu: StageCpuTimer) -> messages.Reply:
+def handle_items(golds: GoldCache, request: item_requests.AnalyzeItems, cpu: StageCpuTimer) -> messages.Reply:
     """Analyse the answers of systems instance by instance."""
     gold, recipe = _load_gold_and_recipe(golds, request)
     cpu.begin_scoring()
     return items.analyze_items(gold, recipe, request, golds.limits)
 
 
-def handle_relabelling(golds: GoldCache, request: messages.TryRelabelling, cpu: StageCpuTimer) -> messages.Reply:
+def handle_relabelling(golds: GoldCache, request: item_requests.TryRelabelling, cpu: StageCpuTimer) -> messages.Reply:
     """Score systems before and after some changes of the gold."""
     gold, recipe = _load_gold_and_recipe(golds, request)
     cpu.begin_scoring()
@@ -173,7 +173,7 @@ def handle_relabelling(golds: GoldCache, request: messages.TryRelabelling, cpu: 
 
 
 def handle_corrected_gold(
-    golds: GoldCache, request: messages.WriteCorrectedGold, _cpu: StageCpuTimer
+    golds: GoldCache, request: item_requests.WriteCorrectedGold, _cpu: StageCpuTimer
 ) -> messages.Reply:
     """Write gold with some changes."""
     return items.write_corrected_gold(golds.load_valid(request.gold), request)
@@ -197,8 +197,8 @@ _RecipeRequest = (
     | messages.WriteInstances
     | messages.ComputeIntervals
     | messages.CompareBoard
-    | messages.AnalyzeItems
-    | messages.TryRelabelling
+    | item_requests.AnalyzeItems
+    | item_requests.TryRelabelling
 )
 
 
@@ -238,9 +238,9 @@ REQUEST_HANDLERS: dict[type[messages.Request], Callable[[GoldCache, Any, StageCp
     messages.WriteInstances: handle_instances,
     messages.ComputeIntervals: handle_intervals,
     messages.CompareBoard: handle_board,
-    messages.AnalyzeItems: handle_items,
-    messages.TryRelabelling: handle_relabelling,
-    messages.WriteCorrectedGold: handle_corrected_gold,
+    item_requests.AnalyzeItems: handle_items,
+    item_requests.TryRelabelling: handle_relabelling,
+    item_requests.WriteCorrectedGold: handle_corrected_gold,
     messages.ReadExcerpts: handle_excerpts,
 }
 

@@ -5,37 +5,27 @@ Requests to routes with a parameter `reason` get one without a word in the row.
 """
 
 from tests.journeys.audited_act import Act
-from tests.journeys.support import CORRECT_PREDICTIONS
+from tests.journeys.audited_objects import (
+    ADMINISTRATOR,
+    CHALLENGE,
+    DRAFT,
+    EXTRA,
+    MERGE,
+    NEW_CHALLENGE,
+    OTHER_RECIPE,
+    PARTITION,
+    PHASE,
+    RECIPE,
+    REGISTRATIONS,
+    SETS_CHALLENGE,
+    SETS_PHASE,
+    SPLITS,
+    SUBMISSION,
+    TEAM,
+    WHY,
+)
+from tests.journeys.audited_submissions import ENDS, SUBMISSIONS
 from tests.live_service import PASSWORD
-
-CHALLENGE = "/challenges/{slug}"
-PHASE = CHALLENGE + "/phases/main"
-EXTRA = CHALLENGE + "/phases/extra"
-DRAFT = PHASE + "/gold/1"
-TEAM = CHALLENGE + "/teams/{blue}"
-MERGE = TEAM + "/merge"
-SUBMISSION = "/submissions/{sent}"
-REGISTRATIONS = CHALLENGE + "/registrations"
-RECIPE = {"primary": "f1_macro", "metrics": ["f1_macro", "accuracy"], "selection": "selected"}
-OTHER_RECIPE = RECIPE | {"primary": "accuracy"}
-SPLITS = [
-    {"id": f"t{number}", "label": label, "split": split}
-    for number, (label, split) in enumerate([("a", "public"), ("b", "public"), ("a", "private"), ("b", "private")], 1)
-]
-NEW_CHALLENGE = {
-    "slug": "{slug}",
-    "title": "First",
-    "task": "multiclass",
-    "recipe": RECIPE,
-    "draft": True,
-    "phases": [{"name": "main", "quota": {"total": 5}}],
-}
-EMPTY_CHALLENGE = {"slug": "{gone}", "title": "Gone", "task": "multiclass", "recipe": RECIPE, "draft": True}
-SETS_CHALLENGE = EMPTY_CHALLENGE | {"slug": "{gone}-sets", "task": "multilabel", "recipe": {"primary": "f1_macro"}}
-SETS_PHASE = "/challenges/{gone}-sets/phases/main"
-WHY = {"reason": "Agreed on Monday."}
-PARTITION = {f"t{number}": "one" for number in (1, 2, 3, 4)}
-ADMINISTRATOR = "administrator"
 
 ACCOUNTS = (
     Act(
@@ -221,19 +211,13 @@ GOLD = (
     Act("viewer", "GET", DRAFT + "/opening", ("gold.open",), role="viewer", changes={"gold": (None, 1)}),
     Act("olga", "POST", PHASE + "/gold", ("gold.upload",), body=SPLITS),
     Act(
-        *("olga", "PATCH", PHASE + "/switches/1", ("switch.edit",)),
-        body=WHY | {"lists_instances": True},
-        reason=WHY["reason"],
-        changes={"lists_instances": (False, True)},
+        "olga", "PATCH", PHASE + "/switches/1", ("switch.edit",), {"lists_instances": True} | WHY, reason=WHY["reason"]
     ),
-    Act("olga", "POST", PHASE + "/gold/2/preview"),  # nothing comes into force
+    Act("olga", "POST", PHASE + "/gold/2/preview"),
     Act(
-        *("olga", "PUT", CHALLENGE + "/recipe", ("recipe.draft",)),
-        body=RECIPE,
-        query={"draft": "true"},
-        keep={"draft_recipe": "version"},
+        "olga", "PUT", CHALLENGE + "/recipe", ("recipe.draft",), RECIPE, {"draft": "true"}, keep={"drafted": "version"}
     ),
-    Act("olga", "POST", CHALLENGE + "/recipe/{draft_recipe}/preview"),
+    Act("olga", "POST", CHALLENGE + "/recipe/{drafted}/preview"),
     Act("olga", "DELETE", PHASE + "/gold/2", ("gold.delete",), changes={"gold": (2, None)}),
 )
 TEAMS = (
@@ -302,109 +286,6 @@ TEAMS = (
         reason=WHY["reason"],
         changes={"total": (5, 7)},
     ),
-)
-SUBMISSIONS = (
-    # what teams send stands in the list of submissions
-    Act("ada", "POST", PHASE + "/submissions", body=CORRECT_PREDICTIONS, keep={"sent": "id"}),
-    Act(
-        *("olga", "POST", PHASE + "/submissions", ("team.found", "submission.create")),
-        body=CORRECT_PREDICTIONS,
-        query={"team": "Bench"},
-        keep={"waiting": "id"},
-    ),
-    Act(
-        *("olga", "POST", CHALLENGE + "/submissions", ("submission.create",)),
-        body=CORRECT_PREDICTIONS,
-        query={"test": "true"},
-        changes={"test": (None, True)},
-        keep={"tried": "id"},
-    ),
-    Act("olga", "DELETE", "/submissions/{tried}", ("submission.delete",)),
-    Act("olga", "GET", SUBMISSION + "/predictions", ("submission.download",)),
-    Act("ada", "GET", SUBMISSION + "/predictions"),  # one's own file
-    Act(
-        *("viewer", "GET", CHALLENGE + "/export", ("submission.export",)),
-        query={"phase": "main"},
-        role="viewer",
-        changes={"phases": (None, ["main"])},
-    ),
-    Act(
-        "ada",
-        "POST",
-        SUBMISSION + "/select",
-        ("submission.select",),
-        role="captain",
-        changes={"selected": (False, True)},
-    ),
-    Act("ada", "POST", SUBMISSION + "/unselect", ("submission.unselect",), role="captain"),
-    Act("olga", "POST", SUBMISSION + "/select", ("submission.select",), body=WHY, reason=WHY["reason"]),
-    # whoever reads items, or asks what if, learns labels of the gold
-    Act("viewer", "GET", PHASE + "/items", ("gold.read_items",), role="viewer", changes={"gold": (None, 1)}),
-    Act(
-        *("olga", "POST", PHASE + "/items/relabelling", ("gold.try_relabelling",)),
-        body={"changes": [{"id": "t1", "label": "b"}]} | WHY,
-        reason=WHY["reason"],
-    ),
-    Act(
-        *("olga", "POST", PHASE + "/items/corrected-gold", ("gold.download",)),
-        body={"changes": [{"id": "t1", "label": "b"}]} | WHY,
-        reason=WHY["reason"],
-    ),
-    Act(
-        "ada",
-        "POST",
-        SUBMISSION + "/withdraw",
-        ("submission.withdraw",),
-        body=WHY,
-        role="captain",
-        reason=WHY["reason"],
-    ),
-    Act("olga", "POST", SUBMISSION + "/reinstate", ("submission.reinstate",), body={}),
-    Act("olga", "POST", SUBMISSION + "/disqualify", ("submission.disqualify",), body=WHY, reason=WHY["reason"]),
-    Act("olga", "POST", SUBMISSION + "/rerun", ("submission.rerun",)),
-    Act(
-        *("olga", "POST", "/submissions/{waiting}/cancel", ("submission.cancel",)),
-        changes={"status": ("queued", "cancelled")},
-        before="let it wait",
-    ),
-    Act("olga", "POST", PHASE + "/rerun", ("phase.rerun",)),
-    Act("olga", "DELETE", PHASE + "/rerun", ("phase.cancel_rerun",), before="let the rerun last"),
-    Act(
-        *("olga", "POST", PHASE + "/switches/1/confirm", ("switch.confirm",)),
-        before="let the switch last",
-        body=WHY,
-        reason=WHY["reason"],
-    ),
-    Act("olga", "POST", PHASE + "/switches/1/cancel", ("switch.cancel",), body=WHY, reason=WHY["reason"]),
-    Act("olga", "PATCH", PHASE, ("phase.edit",), body={"closes_at": "{now}", "reports": ["scores"]}),
-    Act("olga", "POST", PHASE + "/release", ("phase.release",), body=WHY, reason=WHY["reason"]),
-    Act(
-        *("olga", "POST", PHASE + "/frozen-boards", ("phase.freeze_board",)),
-        body=WHY | {"title": "Final"},
-        reason=WHY["reason"],
-    ),
-)
-ENDS = (
-    Act(
-        "ada",
-        "DELETE",
-        REGISTRATIONS + "/{registration}",
-        ("team.leave", "team.captain", "registration.end"),
-        role="captain",
-    ),
-    Act(
-        *("olga", "PATCH", REGISTRATIONS + "/{registration}", ("registration.may_join",)),
-        body={"may_join": True},
-        changes={"bound_team": ("{blue}", None)},
-    ),
-    Act(
-        *("olga", "DELETE", CHALLENGE + "/organizers", ("organizer.remove",)),
-        query={"email": "{olga}"} | WHY,
-        reason=WHY["reason"],
-        changes={"role": ("owner", None)},
-    ),
-    Act("admin", "POST", "/challenges", ("challenge.create", "phase.create"), body=EMPTY_CHALLENGE),
-    Act("admin", "DELETE", "/challenges/{gone}", ("challenge.delete",), changes={"title": ("Gone", None)}),
 )
 
 WITHOUT_REASON = {

@@ -8,8 +8,9 @@ from jsonschema_rs import Draft202012Validator
 from pydantic import TypeAdapter
 
 from app.api.http.problem_documents import MEDIA_TYPE
+from app.api.site_map import ROUTER_MODULES
 from app.formats import FORMATS
-from app.main import API_TAGS, ROUTER_MODULES, bare_app
+from app.main import API_TAGS, bare_app
 from tests.error_classes import error_classes
 
 DOCUMENT: dict[str, Any] = bare_app().openapi()

@@ -11,16 +11,8 @@ from app.errors import Conflict, InvalidContent
 from app.files import FileStore
 from app.pipeline import SourceFile
 from app.scoring_processes import CpuLimitExceeded, MemoryLimitExceeded, ScoringProcesses, ScoringTimeout
-from app.scoring_processes.messages import (
-    AnalysisResult,
-    AnalyzeItems,
-    FileResult,
-    ItemSystem,
-    Refusal,
-    Reply,
-    TryRelabelling,
-    WriteCorrectedGold,
-)
+from app.scoring_processes.item_requests import AnalyzeItems, ItemSystem, TryRelabelling, WriteCorrectedGold
+from app.scoring_processes.messages import AnalysisResult, FileResult, Refusal, Reply
 from app.store.session import Database
 
 
