@@ -29,6 +29,7 @@ from app.cli.terminal import (
     registration_tables,
     significance_table,
     team_tables,
+    version_tables,
 )
 from app.cli.terminal.table_layout import Column, show_table
 from tests.cli.run_command import run_assay, write_file
@@ -142,6 +143,11 @@ FROZEN["content"]["rows"] = [
     | {"baseline": False, "mark": None}
 ]
 
+SWITCH: dict[str, Any] = {"number": 2, "status": "pending", "switched_at": TIME, "requested_by": LONG, "reason": LONG}
+SWITCH |= {"from": {"gold": 1, "recipe": 1, "scorer_version": 2}, "to": {"gold": 2, "recipe": 1, "scorer_version": 2}}
+RECIPE_VERSION = {"version": 2, "status": "draft", "phase": LONG, "primary": "f1_macro", "selection": "best"}
+RECIPE_VERSION |= {"metrics": ["f1_macro", "accuracy"]}
+
 TABLES: Mapping[str, Callable[[Console], None]] = {
     "show_archived_scores": lambda console: archive_tables.show_archived_scores(console, [ARCHIVED]),
     "show_users": lambda console: account_tables.show_users(console, [USER]),
@@ -154,6 +160,8 @@ TABLES: Mapping[str, Callable[[Console], None]] = {
     "show_preview": lambda console: correction_tables.show_preview(console, PREVIEW),
     "show_errata": lambda console: correction_tables.show_errata(console, [ERRATUM]),
     "show_difference": lambda console: correction_tables.show_difference(console, BESIDE, "public"),
+    "show_switches": lambda console: version_tables.show_switches(console, [SWITCH]),
+    "show_recipe_versions": lambda console: version_tables.show_recipe_versions(console, [RECIPE_VERSION]),
     "show_challenges": lambda console: object_tables.show_challenges(console, [CHALLENGE]),
     "show_phases": lambda console: object_tables.show_phases(console, [PHASE]),
     "show_gold_versions": lambda console: object_tables.show_gold_versions(console, [VERSION]),

@@ -37,7 +37,7 @@ class ReceiptKeyUnusable(AssayError):
     code = "receipt_key_unusable"
     remedy = (
         "Let ASSAY_RECEIPT_KEY_FILE name a file that the service's account can read, with an Ed25519 key in PEM: "
-        "openssl genpkey -algorithm ed25519 -out FILE"
+        "openssl genpkey -algorithm ed25519 -out FILE."
     )
 
 

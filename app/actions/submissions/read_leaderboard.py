@@ -328,15 +328,13 @@ def build_board(
     phase, organizer = audience.phase, audience.organizer
     of, recipe, scores, view, source = resolve_board(session, audience, split=split, metric=metric, asked=asked)
     ranked_by = scores.ranked_by[0]
-    hides_names = phase.anonymous and not organizer
-    # Each pseudonym depends on those of all other teams.
+    hides_names = phase.anonymous and not organizer  # each pseudonym depends on those of all other teams
     found = source.entries(None if page is None or hides_names else page.start + page.limit)
     board_standings = standings(found.entries)
     hidden = _pseudonyms(board_standings, phase, own_team=audience.own_team) if hides_names else {}
     shown, following = _page_of(board_standings, page, found.total)
     counts = source.counts(None if page is None else {standing.entry.team for standing in shown})
     earlier, team_names = source.public_ranks(), TeamNames(found.names, hidden)
-    primary = next(call for call in recipe.metrics if call.text == ranked_by)
     reports = () if view.ladders is not None else phase.reports
     sees_all = organizer and view.ladders is None
     significance = source.significance(found, allowed=sees_all or "significance" in reports)
@@ -353,9 +351,7 @@ def build_board(
         "challenge": phase.challenge.slug,
         "phase": phase.slug,
         "split": scores.shown,
-        "primary": ranked_by,
-        "direction": primary.metric.direction,
-        "selection": describe_selection(recipe.selection, recipe.selection_max, recipe.tie_breakers),
+        **_ranking_fields(recipe, ranked_by),
         "gold_version": of.gold.version,
         "recipe_version": of.recipe.version,
         "scorer_version": of.scorer_version,
@@ -368,6 +364,12 @@ def build_board(
         "next": following,
     }
     return board, rows, of.gold
+
+
+def _ranking_fields(recipe: ScoringRecipe, ranked_by: str) -> dict[str, Any]:
+    primary = next(call for call in recipe.metrics if call.text == ranked_by)
+    rule = describe_selection(recipe.selection, recipe.selection_max, recipe.tie_breakers)
+    return {"primary": ranked_by, "direction": primary.metric.direction, "selection": rule}
 
 
 def _page_of(rows: list[Standing], page: BoardPage | None, total: int) -> tuple[list[Standing], str | None]:
