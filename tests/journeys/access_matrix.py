@@ -20,6 +20,7 @@ VISIBLE = {  # who sees a challenge that is not public
     "draft": ORGANIZERS,
 }
 NO_TOKEN_READ = {("POST", "/api/v1/tokens"), ("POST", "/api/v1/password-resets"), ("GET", "/api/v1/log")}
+NO_TOKEN_READ |= {("GET", "/api/v1/jwks.json")}
 NO_TOKEN_READ |= {("GET", f"/log/{path}") for path in ("checkpoint", "tile/{level}/{number}")}
 NO_TOKEN_READ |= {("GET", f"/log/{{label}}/{path}") for path in ("checkpoint", "tile/{level}/{number}")}
 
