@@ -195,7 +195,7 @@ def _build(stage: Stage, state: str) -> dict[str, str]:
         "token_id": ABSENT,
         "entry_id": ABSENT,
         "level": "63",
-        "number": "000",
+        "number": "1",
         "label": "absent",
         "key": "f1_macro",
         "spare": stage.people["Spare"].email,

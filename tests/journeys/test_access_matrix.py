@@ -86,7 +86,9 @@ def test_every_route_of_the_service_has_a_row(people: People) -> None:
         for method in operations
         if path not in {"/healthz", "/readyz"}
     }
-    assert routes == {(rule.method, rule.address) for rule in ACCESS_RULES}
+    # The files of the transparency log are described by its specification, not by this document.
+    described = [rule for rule in ACCESS_RULES if not rule.address.startswith("/log/")]
+    assert routes == {(rule.method, rule.address) for rule in described}
 
 
 @pytest.mark.parametrize(
