@@ -33,7 +33,8 @@ from tests.prometheus_scrape import Scrape
 BOARD = "/challenges/digits/phases/main/leaderboard"
 LABELS = {row["id"]: row["label"] for row in GOLD}
 BOARD_KEY = BoardKey("digits", "main", "visitor")
-BACKGROUND = ("scheduler", "slot", "rescor", "analyst", "raise")  # how the threads of a worker are called
+BACKGROUND = ("scheduler", "slot", "rescor", "analyst", "raise", "switch", "advance", "sequence", "cosign", "issue")
+"""How the threads of a worker are called."""
 COUNTER = "assay_http_requests_total"
 
 

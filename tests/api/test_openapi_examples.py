@@ -29,8 +29,9 @@ VARYING = {
 }
 
 
-COMPUTED_LATER = {"low", "high", "interval", "rank_low", "rank_high", "tie_group", "significance", "draw_seed"}
-"""Intervals and rank sets, which come some time after the scores, and the seed, which is random."""
+COMPUTED_LATER = {"low", "high", "interval", "rank_low", "rank_high", "tie_group", "significance"}
+COMPUTED_LATER |= {"draw_seed", "commitment"}
+"""Intervals and rank sets, which come some time after the scores, and what is random."""
 
 
 def steady(value: Any) -> Any:

@@ -25,6 +25,10 @@ GOLD: JSON = {
     "remarks": [],
     "difference": None,
     "inference": None,
+    "switch": None,
+    "progress": None,
+    "eta": None,
+    "blocked_by": [],
 }
 DRAFT_GOLD: JSON = GOLD | {"status": "draft", "activated_at": None}
 CLASS_COUNTS: JSON = {"classes": ["cat", "dog"], "counts": {"all": [2, 2]}}

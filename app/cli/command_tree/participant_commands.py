@@ -155,7 +155,7 @@ COMMANDS: tuple[CommandDeclaration | GroupDeclaration, ...] = (
             CommandDeclaration(
                 "freeze",
                 "board.freeze",
-                "Freeze the final board of a phase, to be cited, as an organizer.",
+                "Freeze the final board of a phase, to be cited.",
                 'assay board freeze digits --reason "All objections were decided"',
             ),
         ),
