@@ -62,6 +62,7 @@ RECIPE: JSON = {
     "ladder": None,
     "ladder_meaning": None,
     "inference": [INFERENCE],
+    "switches": [],
 }
 PHASE: JSON = {
     "slug": "main",
