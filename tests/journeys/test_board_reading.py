@@ -180,7 +180,10 @@ def test_csv_says_what_json_says(people: People) -> None:
         assert line["baseline"] == str(row["baseline"]).lower()
         assert [float(line[text]) for text in row["scores"]] == [each["value"] for each in row["scores"].values()]
     sure = ["rank_low", "rank_high", "tie_group", *(f"{name} {end}" for name in names for end in ("low", "high"))]
-    assert list(lines[0])[-len(names) - len(sure) :] == [*names, *sure]
+    versions = ["gold_version", "recipe_version", "scorer_version"]
+    assert all([line[name] for name in versions] == [str(board[name]) for name in versions] for line in lines)
+    columns = [*names, *sure, *versions]
+    assert list(lines[0])[-len(columns) :] == columns
     assert names == list(board["rows"][0]["scores"])
 
 

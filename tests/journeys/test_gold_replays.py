@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.journeys.support import MAIN_PHASE_PATH, People, metric_values, new_slug, poll_until, require_finished
+from tests.journeys.support import MAIN_PHASE_PATH, People, metric_values, new_slug, poll_until
 from tests.live_service import Caller
 from tests.reference_material import needs_shared, shared
 
@@ -56,14 +56,15 @@ def upload(who: Caller, slug: str, name: str, file: str, phase: str = "main", **
 
 def submit(who: Caller, slug: str, name: str, system: str, phase: str = "main") -> dict[str, Any]:
     file = shared() / "challenges" / name / "predictions" / f"{system}.json.gz"
-    return require_finished(
-        who.post(
-            f"/challenges/{slug}/phases/{phase}/submissions",
-            params={"filename": file.name, "method": system},
-            content=file.read_bytes(),
-            headers={"Prefer": "wait=60"},
-        )
+    answer = who.post(
+        f"/challenges/{slug}/phases/{phase}/submissions",
+        params={"filename": file.name, "method": system},
+        content=file.read_bytes(),
+        headers={"Prefer": "wait=60"},
     )
+    assert answer.status_code in {201, 202}, answer.text
+    sent = f"/submissions/{answer.json()['id']}"
+    return poll_until(lambda: dict(who.get(sent).json()), lambda body: body["status"] == "finished")
 
 
 def require_values(submission: Mapping[str, Any], wanted: Mapping[str, float]) -> None:
