@@ -64,7 +64,7 @@ def test_where_the_total_is_used_up_too_nobody_is_sent_to_the_next_day(people: P
     assert "waiting does not help" in body["remedy"]
 
 
-@pytest.mark.parametrize("kind", ["history"])
+@pytest.mark.parametrize("kind", ["medians"])
 def test_a_kind_of_report_that_nothing_makes_is_refused(people: People, kind: str) -> None:
     slug = create_challenge(people.admin, "reports")
     answer = people.admin.patch(MAIN_PHASE_PATH.format(slug), json={"reports": ["scores", kind]})

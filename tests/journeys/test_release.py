@@ -95,7 +95,7 @@ def test_a_phase_with_splits_is_run_to_its_final_release(people: People) -> None
         ]
 
 
-def test_what_a_release_fixes_can_no_longer_change(people: People) -> None:
+def test_what_a_release_fixes_changes_by_a_correction_with_a_reason_at_most(people: People) -> None:
     slug = create_challenge(people.admin, "release-fixed", GOLD, recipe=SELECTED)
     blue = people["Blue"].join(slug, "Blue")
     sent = require_finished(blue.submit(slug, PUBLIC_BEST))
@@ -105,12 +105,18 @@ def test_what_a_release_fixes_can_no_longer_change(people: People) -> None:
     require_refused(people.admin.patch(phase, json={"closes_at": None}), 409, "phase_released")
     assert people.admin.patch(phase, json={"quota": {"total": 3}}).status_code == 200
     later = people.admin.post(f"{phase}/gold", json=GOLD).json()["version"]
-    require_refused(people.admin.post(f"{phase}/gold/{later}/activate"), 409, "phase_released")
+    require_refused(people.admin.post(f"{phase}/gold/{later}/activate"), 422, "reason_required")
+    moved = [{**each, "split": {"public": "private", "private": "public"}[each["split"]]} for each in GOLD]
+    require_refused(people.admin.post(f"{phase}/gold", json=moved), 422, "invalid_gold")
     override = {"reason": "They asked."}
     require_refused(people.admin.post(f"/submissions/{sent['id']}/select", json=override), 409, "phase_released")
     for change in ({"selection": "best"}, {"selection": "selected", "selection_max": 3}):
         recipe = make_recipe("accuracy", "f1_macro", **change)
-        require_refused(people.admin.put(f"/challenges/{slug}/recipe", json=recipe), 409, "phase_released")
+        drafted = people.admin.put(f"/challenges/{slug}/recipe", json=recipe).json()
+        assert (drafted["status"], drafted["selection"]) == ("draft", change["selection"])
+        activation = f"/challenges/{slug}/recipe/{drafted['version']}/activate"
+        require_refused(people.admin.post(activation), 422, "reason_required")
+    assert people.visitor.get(f"/challenges/{slug}/recipe").json()["selection"] == "selected"
     assert people.admin.put(f"/challenges/{slug}/recipe", json=SELECTED | {"disclosure": {"digits": 4}}).is_success
 
 
