@@ -29,9 +29,9 @@ def show_rank_history(console: "Console", history: Json) -> None:
         Column("what", [point["kind"].replace("_", " ") for point in points]),
         Column("team", [point["team"]["name"] if point["team"] else "" for point in points], wrap=True),
         Column("ranks since then", [_moves(point) for point in points], wrap=True),
-        Column("entries", [point["entries"] for point in points], format_numbers, right=True, drop_priority=2),
-        Column("versions", [_versions(point) for point in points], drop_priority=1),
-        Column("reason", [point["reason"] or "" for point in points], wrap=True, drop_priority=3),
+        Column("entries", [point["entries"] for point in points], format_numbers, right=True, drop_priority=3),
+        Column("versions", [_versions(point) for point in points], drop_priority=2),
+        Column("reason", [point["reason"] or "" for point in points], wrap=True, drop_priority=1),
     ]
     title = f"{history['challenge']} / {history['phase']}, ranked by {history['primary']}: {history['total']} changes"
     show_table(console, columns, title=title, more="--json")
