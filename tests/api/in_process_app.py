@@ -34,6 +34,11 @@ WAITS: list[tuple[ModuleType, str]] = [
 ]
 """For how long the service waits before it answers without something."""
 ADMIN_TOKEN = "an administrator's token for tests only"
+WORKER_JOBS = (
+    *("analyst", "rescorer", "raise_scorer", "switch_boards", "advance", "issue_missing"),
+    *("sequence_waiting", "cosign_latest", "sweep", "forget_keys", "remove_unscored"),
+)
+"""How the threads of a worker are called that look for work now and then, whatever requests do."""
 
 
 def openapi_document() -> dict[str, Any]:

@@ -26,15 +26,15 @@ from app.store.board_invalidation import ALL_BOARDS
 from app.store.session import Database
 from app.store.tables import Phase
 from tests.api.conftest import GOLD
-from tests.api.in_process_app import ServedApp, app_settings, serve_app
+from tests.api.in_process_app import WORKER_JOBS, ServedApp, app_settings, serve_app
 from tests.live_service import MAX_WAIT_SECONDS, Caller, eventually, open_challenge
 from tests.prometheus_scrape import Scrape
 
 BOARD = "/challenges/digits/phases/main/leaderboard"
 LABELS = {row["id"]: row["label"] for row in GOLD}
 BOARD_KEY = BoardKey("digits", "main", "visitor")
-BACKGROUND = ("scheduler", "slot", "rescor", "analyst", "raise", "switch", "advance", "sequence", "cosign", "issue")
-"""How the threads of a worker are called."""
+BACKGROUND = ("scheduler", "slot", *WORKER_JOBS)
+"""How the threads of a worker are called, those that score included."""
 COUNTER = "assay_http_requests_total"
 
 
@@ -271,7 +271,7 @@ def test_many_readers_while_results_arrive_cost_one_build_a_second(
                 assert exchange(app, "GET", BOARD)[0] == 200
                 reads.append(1)
 
-        settling = threading.Thread(target=settle_many, name="raise the number of scores")
+        settling = threading.Thread(target=settle_many, name="slot")
         with sessions(db) as taken, ThreadPoolExecutor(8) as readers:
             began = time.monotonic()
             settling.start()
