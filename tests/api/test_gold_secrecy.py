@@ -37,7 +37,7 @@ from app.scoring.declaration.metric_parser import parse_metric
 from tests.api.in_process_app import ServedApp, app_settings, serve_app
 from tests.api.routes_that_read import PAGES, READ
 from tests.api.test_database_statements import recorded_statements
-from tests.live_service import MAX_WAIT_SECONDS, PASSWORD, Caller, open_challenge
+from tests.live_service import MAX_WAIT_SECONDS, PASSWORD, Caller, eventually, open_challenge
 from tests.web.reader import Reader
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -45,6 +45,8 @@ PUBLIC_IDS, PRIVATE_IDS = [f"t{n}" for n in range(6)], [f"t{n}" for n in range(6
 PUBLIC = ("abbcac", "babcac")
 """The labels of the public split: those of the first two instances are exchanged, and every file predicts one for both."""
 PRIVATE = ("aaaaab", "bbbbbc")
+CORRECTED = ("baaaab", "abbbbc")
+"""Labels of the private split in the second gold version: another label of one instance, and not the same one."""
 FILES = ["aabcacaaaaab", "aabcacbbbbbc", "bbbcaaaaaaaa", "ccbcacbbbbbb"]
 FAULTY = [
     b'{"t0": "a", "t0": "b"}',
@@ -64,7 +66,7 @@ class Stage(NamedTuple):
     """A recipe, and public labels of two golds under which it shows participants the same."""
 
     recipe: dict[str, Any]
-    public: Sequence[str]
+    public: tuple[str, str]
     reports: Sequence[str] = ()
 
 
@@ -170,13 +172,30 @@ def person(app: ServedApp, name: str) -> Caller:
     return caller
 
 
+def gold_of(public: str, private: str) -> list[dict[str, str]]:
+    """Gold with these labels."""
+    splits = [(PUBLIC_IDS, public, "public"), (PRIVATE_IDS, private, "private")]
+    return [
+        {"id": key, "label": label, "split": split}
+        for ids, labels, split in splits
+        for key, label in zip(ids, labels, strict=True)
+    ]
+
+
+def correct_gold(app: ServedApp, gold: list[dict[str, str]]) -> None:
+    """Another version of the gold, and an erratum that names the instance whose label it changes."""
+    path, admin = "/challenges/pets/phases/main/gold", app.admin()
+    admin.post(path, json=gold).raise_for_status()
+    order = {"reason": "A wrong label.", "lists_instances": True}
+    admin.post(f"{path}/2/activate", json=order).raise_for_status()
+    eventually(lambda: admin.get(f"{path}/2").json()["status"] == "active", "the board has switched")
+    app.wait_until_analysed()
+
+
 def play(app: ServedApp, stage: Stage, which: int, record: Recording) -> None:
     """A challenge with this gold, everything that participants can do, and everything that anybody can read."""
-    labels = zip(PUBLIC_IDS + PRIVATE_IDS, stage.public[which] + PRIVATE[which], strict=True)
-    gold = [{"id": key, "label": label, "split": "public" if key in PUBLIC_IDS else "private"} for key, label in labels]
-    open_challenge(
-        app.admin(), "pets", gold, recipe=stage.recipe, phases=[PHASE | {"reports": [*REPORTS, *stage.reports]}]
-    )
+    gold, phase = gold_of(stage.public[which], PRIVATE[which]), PHASE | {"reports": [*REPORTS, *stage.reports]}
+    open_challenge(app.admin(), "pets", gold, recipe=stage.recipe, phases=[phase])
     offered = {"name": "train.csv", "licence": "CC0-1.0", "audience": "teams"}
     app.admin().post("/challenges/pets/files", params=offered, content=b"id,label\n").raise_for_status()
     announced = app.admin().post("/challenges/pets/announcements", json={"title": "Begin"}).raise_for_status()
@@ -195,6 +214,7 @@ def play(app: ServedApp, stage: Stage, which: int, record: Recording) -> None:
     record.ask(blue, "POST", "/challenges/pets/phases/main/release", json={"reason": "now"})
     for submission in sent[:2]:
         record.ask(blue, "POST", f"/submissions/{submission}/select")
+    correct_gold(app, gold_of(stage.public[which], CORRECTED[which]))
     fills = {
         "slug": "pets",
         "phase": "main",
@@ -215,7 +235,7 @@ def play(app: ServedApp, stage: Stage, which: int, record: Recording) -> None:
     for reader in (visitor, blue, green, stranger):
         for path, queries in READ.items():
             for submission in shown if "{submission_id}" in path else sent[:1]:
-                number = {"number": "1"} if "/switches/" in path else {}  # elsewhere, that of a tile of the log
+                number = {"number": "2"} if "/switches/" in path else {}  # elsewhere, that of a tile of the log
                 target = path.format_map(fills | number | {"submission_id": submission})
                 for query in ("", *queries):
                     answer = record.ask(reader, "GET", f"{app.url}{target}{'?' if query else ''}{query}")
