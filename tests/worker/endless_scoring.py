@@ -32,11 +32,11 @@ def validate_predictions(ids: Any, spec: Any, predictions: Any, **options: Any) 
     return original_validate(ids, spec, predictions, **options)
 
 
-def score_labels(*arguments: Any) -> Any:
+def score_labels(*arguments: Any, **options: Any) -> Any:
     """Compute scores, or never end."""
     if is_scoring_endless[0]:
         loop_forever()
-    return original_score_labels(*arguments)
+    return original_score_labels(*arguments, **options)
 
 
 def load_gold(source: Any, **options: Any) -> Any:

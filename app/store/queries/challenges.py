@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import Select, exists, func, or_, select
+from sqlalchemy import ColumnElement, Select, exists, func, literal_column, or_, select
 from sqlalchemy.orm import aliased
 
 from app.store.session import ReadSession
@@ -20,6 +20,9 @@ from app.store.tables import (
 )
 
 DELETED = "deleted"
+_ACTIVE: ColumnElement[str] = literal_column(
+    "'active'"
+)  # SQLite uses a partial index for a literal alone, not for a parameter
 
 
 def by_slug(session: ReadSession, slug: str) -> Challenge | None:
@@ -107,13 +110,13 @@ def organizers_of(session: ReadSession, challenge_id: str) -> list[Organizer]:
 
 def shared_recipe(session: ReadSession, challenge_id: str) -> Recipe:
     """The active recipe of a challenge, which all phases without one of their own share."""
-    active = select(Recipe).where(Recipe.challenge_id == challenge_id, Recipe.status == "active")
+    active = select(Recipe).where(Recipe.challenge_id == challenge_id, Recipe.status == _ACTIVE)
     return session.scalars(active.where(Recipe.phase_id.is_(None))).one()
 
 
 def own_recipe(session: ReadSession, phase_id: str) -> Recipe | None:
     """The active recipe of the phase itself."""
-    return session.scalar(select(Recipe).where(Recipe.phase_id == phase_id, Recipe.status == "active"))
+    return session.scalar(select(Recipe).where(Recipe.phase_id == phase_id, Recipe.status == _ACTIVE))
 
 
 def active_recipe(session: ReadSession, phase: Phase) -> Recipe:

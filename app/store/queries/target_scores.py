@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, Select, delete, exists, func, insert, select, update
+from sqlalchemy import ColumnElement, Select, delete, exists, func, select, update
+from sqlalchemy.dialects.postgresql import insert as postgresql_insert
+from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.orm import aliased
 
 from app.store import clock
@@ -13,6 +15,10 @@ from app.store.tables import Phase, Rerun, Score, ScoreTask, Submission
 from app.store.types import id_at
 from app.task_priorities import RESCORING_PRIORITY
 
+_ADD = {
+    "sqlite": sqlite_insert(ScoreTask.__table__).on_conflict_do_nothing(),
+    "postgresql": postgresql_insert(ScoreTask.__table__).on_conflict_do_nothing(),
+}
 _QUIET = {"synchronize_session": False}
 
 
@@ -37,7 +43,7 @@ def without_task(session: ReadSession, phase_id: str, provenance: ScoreProvenanc
 def add_tasks(
     session: WriteSession, submission_ids: Sequence[str], provenance: ScoreProvenance, recipe_id: str
 ) -> None:
-    """Rescoring tasks for these submissions; a cancelled task is queued again."""
+    """Rescoring tasks for these submissions; a cancelled task is queued again, and any other one that exists stays."""
     if not submission_ids:
         return
     state = {"status": "queued", "priority": RESCORING_PRIORITY, "crashes": 0, "interruptions": 0}
@@ -55,7 +61,7 @@ def add_tasks(
         if submission_id not in known
     ]
     if added:
-        session.execute(insert(ScoreTask), added)
+        session.connection().execute(_ADD[session.get_bind().dialect.name], added)
 
 
 def counts(session: ReadSession, phase_id: str, provenance: ScoreProvenance) -> tuple[int, int]:
