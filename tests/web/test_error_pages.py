@@ -92,7 +92,7 @@ def test_the_operators_links_stand_at_the_foot_of_every_page(tmp_path: Path) -> 
 def test_without_them_the_foot_has_no_empty_links(reader: Reader) -> None:
     foot = reader.get("/").text.partition("<footer>")[2]
     assert "Privacy" not in foot
-    assert re.findall(r'href="([^"]*)"', foot) == ["/docs", "/catalogue"]
+    assert re.findall(r'href="([^"]*)"', foot) == ["/docs", "/catalogue", "/log"]
 
 
 @pytest.mark.parametrize(
