@@ -42,8 +42,7 @@ def measure(sizes: Sizes, folder: Path) -> Measured:
     finally:
         service.kill()
     work = f"correction of {sizes.corrected:,} submissions of {RECORDS:,} records, {WORKERS} workers"
-    found.ways(f"{work}: until the board has switched", {"assay": seconds}, "s")
-    found.ways(f"{work}: processor of all processes", {"assay": spent}, "s")
+    found.ways(work, {"until the board has switched": seconds, "processor of all processes": spent}, "s")
     found.at_most(f"{work}: seconds until the board has switched", 60.0, seconds, "s")
     return found
 

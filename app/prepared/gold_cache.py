@@ -66,13 +66,12 @@ class GoldCache:
         fields: dict[str, Any] = {"task": file.task, "positive_label": file.positive_label, "classes": file.classes}
         return load_gold(file.source, **fields, metadata=file.metadata, earlier_ids=earlier_ids, limits=self.limits)
 
-    def evict_others(self, name: str) -> bool:
-        """Free the memory of all golds but the one with this name; returns False if there were none."""
-        own = self._golds.pop(name, None)
+    def evict_others(self, *names: str) -> bool:
+        """Free the memory of all golds but those with these names; returns False if there were none."""
+        own = {name: gold for name in names if (gold := self._golds.pop(name, None)) is not None}
         has_evicted = bool(self._golds)
         self._golds.clear()
-        if own is not None:
-            self._golds[name] = own
+        self._golds.update(own)
         gc.collect()
         return has_evicted
 

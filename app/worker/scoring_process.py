@@ -307,11 +307,17 @@ def _handle_request(golds: GoldCache, request: messages.Request, cpu: StageCpuTi
     except FileNotFoundError as error:
         return messages.ReplyEnvelope(messages.ProcessFailure("file", str(error.filename)))
     except MemoryError as error:
-        if isinstance(request, messages.ReadExcerpts) or not golds.evict_others(request.gold.name):
+        if isinstance(request, messages.ReadExcerpts) or not golds.evict_others(*_needed_golds(request)):
             if not isinstance(error, FileMemoryError) and not isinstance(request, messages.CheckGold):
                 return messages.ReplyEnvelope(messages.ProcessFailure("memory"))
             return messages.ReplyEnvelope(_limit_result(memory_limit_problem(golds.memory)), memory_exhausted=True)
     return _handle_request(golds, request, cpu)  # again, with the memory that other golds occupied
+
+
+def _needed_golds(request: messages.GoldRequest) -> list[str]:
+    """The names of the golds that a request reads: evicting them, only to load them again, would never end."""
+    active = request.active if isinstance(request, messages.CheckGold) else None
+    return [request.gold.name, *([] if active is None else [active.name])]
 
 
 def _limit_result(problem: Problem) -> messages.FileResult:

@@ -128,6 +128,7 @@ NO_PAGES = {
     "/challenges/{slug}/phases/{phase}/template": "a file to fill in",
     "/challenges/{slug}/leaderboard/changes": "the stream of the leaderboard's page",
     "/challenges/{slug}/leaderboard/order/data": "the comparison in the form of the API",
+    "/challenges/{slug}/phases/{phase}/frozen-boards/{key}": "no board of the filled site is frozen",
     "/challenges/{slug}/phases/{phase}/frozen-boards/{key}/data": "a frozen board in a form of the API",
     "/challenges/{slug}/leaderboard/data": "the board in a form of the API",
     "/challenges/{slug}/organize/copy/export": "the archive of a phase",

@@ -5,7 +5,7 @@ from typing import Any
 
 from app.actions.access import SCOPES
 from app.actions.accounts.bootstrap import create_user
-from tests.journeys.access_stage import Stage, callers_of
+from tests.journeys.access_stage import SPLIT_GOLD, Stage, callers_of
 from tests.journeys.support import CORRECT_PREDICTIONS, GOLD, People, require_finished, write_session_of
 from tests.live_service import PASSWORD, Caller
 
@@ -62,7 +62,9 @@ def _mark(stage: Stage, state: str, fill: dict[str, str]) -> None:
 
 def _mark_gold(admin: Caller, path: str) -> None:
     """A second version of the gold, which stays a draft; whose groups have names."""
-    version = _ok(admin.post(path, json=GOLD, params={"reason": "zqgoldreason", "filename": "zqgold.json"}))["version"]
+    has_splits = admin.get(path).json()["items"][0]["has_splits"]
+    gold = SPLIT_GOLD if has_splits else GOLD
+    version = _ok(admin.post(path, json=gold, params={"reason": "zqgoldreason", "filename": "zqgold.json"}))["version"]
     _ok(admin.put(f"{path}/{version}/groups", json={row["id"]: "zqgroup" for row in GOLD}))
 
 
