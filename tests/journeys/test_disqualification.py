@@ -25,7 +25,7 @@ from tests.journeys.support import (
     submit_for_teams,
     write_session_of,
 )
-from tests.live_service import PASSWORD, Caller
+from tests.live_service import PASSWORD, Caller, wait_for_analyses
 
 assert ranked_values  # importing it makes the sessions of this process store ranked values
 
@@ -55,6 +55,7 @@ def test_a_withdrawn_submission_stays_on_the_board_without_a_rank_and_the_next_o
     slug = create_challenge(people.admin, "withdrawn", **quota)
     best, middle = enter(people, slug, "Blue", 4, 3)
     (other,) = enter(people, slug, "Green", 2)
+    wait_for_analyses(people.admin, slug)
     blue = people["Blue"]
     shown = act(blue, best, "withdraw", reason="Wrong file")
     assert (shown["status"], shown["withdrawn_reason"], shown["disqualified_at"]) == ("finished", "Wrong file", None)

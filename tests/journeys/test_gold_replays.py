@@ -1,19 +1,27 @@
 """Real test sets whose labels were found to be wrong, corrected in public over HTTP: scores before and after."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
 
 from tests.journeys.support import MAIN_PHASE_PATH, People, metric_values, new_slug, poll_until
-from tests.live_service import Caller
+from tests.live_service import Caller, Live
 from tests.reference_material import needs_shared, shared
 
 pytestmark = needs_shared
 
 SYSTEMS = {"cifar10-label-errors": ("cleanlab-cv", "cifar10h-humans"), "imagenet-real": ("cleanlab-cv",)}
 CORRECTED = {"cifar10-label-errors": 9964, "imagenet-real": 48512}
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory: pytest.TempPathFactory) -> Iterator[People]:
+    """People of a service of its own: intervals of all metrics of 50,000 instances would keep others waiting."""
+    service = Live(tmp_path_factory.mktemp("replays") / "data").start()
+    yield People(service)
+    service.stop()
 
 
 def read(name: str, file: str) -> Any:

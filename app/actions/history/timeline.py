@@ -19,7 +19,7 @@ Event = Attempt | Act
 def read_events(session: ReadSession, phase: Phase, until: datetime | None = None) -> list[Event]:
     """Everything up to a time that decided which entries count, oldest first; raises TooMuchHistory.
 
-    An attempt comes before the acts of the same time.
+    An attempt comes before the acts of the same time, and before all acts on it, whatever the clocks said.
     """
     if board_history.count_attempts(session, phase.id) > MAX_ATTEMPTS:
         raise TooMuchHistory(f"The phase has more than {MAX_ATTEMPTS:,} finished submissions.")
@@ -27,7 +27,14 @@ def read_events(session: ReadSession, phase: Phase, until: datetime | None = Non
     acts = [*board_history.acts(session, phase), *_bars(session, phase)]
     acts += _acts_before_the_trail(attempts, acts)
     events: list[Event] = [*attempts, *(act for act in acts if until is None or act.at <= until)]
-    return sorted(events, key=lambda event: (moment_of(event), isinstance(event, Act)))
+    accepted = {each.submission: each.submitted_at for each in attempts}
+
+    def place(event: Event) -> tuple[datetime, bool]:
+        if isinstance(event, Attempt):
+            return event.submitted_at, False
+        return max(event.at, accepted.get(event.object_id, event.at)), True
+
+    return sorted(events, key=place)
 
 
 def moment_of(event: Event) -> datetime:
