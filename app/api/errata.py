@@ -6,7 +6,7 @@ from fastapi import Query
 from pydantic import Field
 
 from app import errors
-from app.actions.versions.read_errata import Erratum, read_errata
+from app.actions.versions.read_errata import Erratum, list_corrections, read_errata
 from app.api.comparison_fields import BoardDifference, GoldChangesShape, differences
 from app.api.dependencies import AppStateDep, CallerDep, Cursor, Limit, paginate
 from app.api.field_types import Moment, Page, Shape, reply_example
@@ -104,6 +104,6 @@ def get_errata(
     if the organizers chose so. Where a board is hidden, its ranks are withheld until it is shown.
     """
     with state.db.read() as session:
-        found = read_errata(session, caller, slug, phase)
-        rows, following = paginate(found, lambda each: each.row.id, limit=limit, cursor=cursor)
-        return Page(items=[_shape(each) for each in rows], next=following)
+        found = list_corrections(session, caller, slug, phase)
+        rows, following = paginate(found, lambda row: row.id, limit=limit, cursor=cursor)
+        return Page(items=[_shape(each) for each in read_errata(session, caller, rows)], next=following)

@@ -11,7 +11,6 @@ from app.actions.history.timeline import Event, read_events
 from app.actions.submissions.board_scores import board_scores
 from app.actions.submissions.board_source import NOT_COMPARED, BoardSource, PresentBoard
 from app.actions.submissions.ladder_board import BoardView
-from app.actions.submissions.ladders import limits_feedback
 from app.actions.submissions.score_visibility import current_split, resolve_split
 from app.actions.uncertainty.board_significance import BoardSignificance
 from app.errors import BadRequest, LeaderboardHidden, NoSuchBoard
@@ -60,9 +59,9 @@ class FormerVersion(NamedTuple):
 def find_version(session: ReadSession, phase: Phase, asked: AskedBoard, *, organizer: bool) -> FormerVersion:
     """The versions that are asked for; raises BadRequest for a future time, NoSuchBoard, LeaderboardHidden.
 
-    Of two versions of which one is named, the other is what was in force with it last. While a Ladder limits the
-    feedback of this reader, boards of former versions have only what was submitted while these were in force: values of
-    later submissions would tell more than the Ladder does.
+    Of two versions of which one is named, the other is what was in force with it last. Organizers see boards of former
+    versions with all submissions. For others these have only what was submitted until they were last in force: scores
+    of later submissions were never on a board, and may be there because organizers made a preview.
     """
     now = clock.now(session)
     if asked.at is not None and asked.at > now:
@@ -74,7 +73,7 @@ def find_version(session: ReadSession, phase: Phase, asked: AskedBoard, *, organ
     switch = done[place]
     ended = done[place + 1].at if place + 1 < len(done) else None
     until = asked.at
-    if ended is not None and asked.names_versions and limits_feedback(session, phase, organizer=organizer):
+    if ended is not None and asked.names_versions and not organizer:
         until = ended if until is None else min(until, ended)
     return FormerVersion(switch.version, switch.at, ended, until)
 

@@ -1,30 +1,33 @@
 """Read the receipt of a submission: for whoever may read its scores, and for whoever sees its row on the board."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 
-from sqlalchemy import ColumnElement
+from sqlalchemy import ColumnElement, false, or_
 
 from app.actions import access
 from app.actions.access import Caller
-from app.actions.challenges.change_recipe import equivalent_recipe_ids
+from app.actions.challenges.change_recipe import equivalent_recipe_ids, parse_stored_recipe
 from app.actions.submissions.ladder_board import counting_for_reader
 from app.actions.submissions.ladders import limits_feedback
 from app.actions.submissions.score_visibility import is_board_visible, resolve_split
 from app.actions.submissions.submission_access import load_visible_submission
-from app.errors import NoGold, NotFound, ReceiptHidden, ReceiptNotIssued, SubmissionNotFinished
+from app.errors import InsufficientScope, NoGold, NotFound, ReceiptHidden, ReceiptNotIssued, SubmissionNotFinished
 from app.store import clock
-from app.store.queries import challenges, gold, receipts, submissions
+from app.store.queries import board_history, challenges, gold, receipts, submissions
 from app.store.session import ReadSession
-from app.store.tables import GoldVersion, Phase, Receipt, Submission
+from app.store.tables import GoldVersion, Phase, Receipt, Recipe, Submission
 
 
 @dataclass(frozen=True, slots=True)
 class ReadableSubmission:
-    """A submission whose receipts the caller may read, and whether as an organizer."""
+    """A submission whose receipts the caller may read."""
 
     submission: Submission
     phase: Phase
     organizer: bool
+    own: bool
+    """Whether the caller is in the team that made it, or organizes the challenge."""
 
 
 def read_receipt(
@@ -53,8 +56,17 @@ def read_receipt(
     versions = _versions_in_force(session, of, version)
     found = receipts.find(session, of.submission.id, version.id, shown, versions=versions)
     if found is None:
-        raise ReceiptNotIssued("Test entries get no receipt." if of.submission.test else ReceiptNotIssued.__doc__)
+        raise ReceiptNotIssued(_why_none(of, version))
+    _require_disclosed(session, of, found)
     return found
+
+
+def _why_none(of: ReadableSubmission, version: GoldVersion) -> str | None:
+    if of.submission.test:
+        return "Test entries get no receipt."
+    if version.status == "retired" and not of.organizer:
+        return f"No board by gold version {version.version} had this submission with a receipt."
+    return ReceiptNotIssued.__doc__
 
 
 def readable_submission(session: ReadSession, caller: Caller, submission_id: str) -> ReadableSubmission:
@@ -62,15 +74,15 @@ def readable_submission(session: ReadSession, caller: Caller, submission_id: str
     try:
         submission, phase, organizer = load_visible_submission(session, caller, submission_id)
         access.require_scope(caller, "read")
-    except NotFound:
+    except (NotFound, InsufficientScope):
         row = session.get(Submission, submission_id)
         if row is None or not _is_on_visible_board(session, caller, row):
-            raise NotFound from None
-        return ReadableSubmission(row, session.get_one(Phase, row.phase_id), organizer=False)
+            raise
+        return ReadableSubmission(row, session.get_one(Phase, row.phase_id), organizer=False, own=False)
     may_read = organizer or "scores" in phase.reports or _is_on_visible_board(session, caller, submission)
     if not may_read:
         raise ReceiptHidden("This phase shows its participants no scores, so they get no receipts.")
-    return ReadableSubmission(submission, phase, organizer)
+    return ReadableSubmission(submission, phase, organizer, own=True)
 
 
 def _is_on_visible_board(session: ReadSession, caller: Caller, submission: Submission) -> bool:
@@ -114,8 +126,32 @@ def _gold_version(session: ReadSession, of: ReadableSubmission, number: int | No
 def _versions_in_force(
     session: ReadSession, of: ReadableSubmission, version: GoldVersion
 ) -> ColumnElement[bool] | None:
-    """Which recipes and scorer versions the receipt may be of: for gold in force those in force with it."""
+    """Which recipes and scorer versions the receipt may be of; None for all.
+
+    For gold in force those in force with it. Others than organizers read receipts of former gold only by what was on a
+    board: there are also receipts of scores that organizers computed for a preview.
+    """
     if version.status == "active":
         recipe = challenges.active_recipe(session, of.phase)
         return receipts.computed_by(equivalent_recipe_ids(session, recipe), of.phase.scorer_version)
-    return None if of.organizer else receipts.computed_before(of.phase.scorer_version)
+    if of.organizer:
+        return None
+    done = board_history.switches_done(session, of.phase.id)
+    return or_(
+        false(),
+        *(
+            receipts.computed_by(equivalent_recipe_ids(session, switch.version.recipe), switch.version.scorer_version)
+            for switch, following in pairwise(done)
+            if switch.version.gold.id == version.id and of.submission.submitted_at <= following.at
+        ),
+    )
+
+
+def _require_disclosed(session: ReadSession, of: ReadableSubmission, receipt: Receipt) -> None:
+    """Raise ReceiptHidden if the receipt states more digits than the board, unless the team was shown these before."""
+    if of.organizer or (of.own and "scores" in of.phase.reports):
+        return
+    recipes = (session.get_one(Recipe, receipt.recipe_id), challenges.active_recipe(session, of.phase))
+    stated, shown = (parse_stored_recipe(of.phase, recipe).digits for recipe in recipes)
+    if shown is not None and (stated is None or stated > shown):
+        raise ReceiptHidden("The receipt states its scores with more digits than the board shows now.")

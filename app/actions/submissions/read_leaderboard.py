@@ -307,7 +307,7 @@ def resolve_board(
     shown_split = former_split(phase, of.gold, None if former is None else former.until, split, organizer=organizer)
     ranked_by = _ranking_metric(recipe, metric)
     view = board_view(session, phase, of, ranked_by=ranked_by, organizer=organizer)
-    if asked.names_versions and not organizer:  # never with more digits than the present board
+    if former is not None and not organizer:  # never with more digits than the present board
         view = view.with_digits_of(parse_stored_recipe(phase, active.recipe))
     scores = board_scores(session, phase, of, shown_split=shown_split, ranked_by=ranked_by)
     if former is None:

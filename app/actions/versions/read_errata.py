@@ -1,6 +1,6 @@
 """Read the errata of a challenge: what each switch of its boards to other versions changed, and why."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -21,7 +21,7 @@ from app.errors import LeaderboardHidden, NoGold, SplitHidden
 from app.store.queries import board_previews, board_switches, challenges
 from app.store.queries.board_versions import BoardVersion
 from app.store.session import ReadSession
-from app.store.tables import BoardSwitch, Challenge, GoldVersion, Phase, Recipe
+from app.store.tables import BoardSwitch, GoldVersion, Phase, Recipe
 
 HIDDEN_BOARD = "The ranks that moved are shown once the board is."
 HIDDEN_SCORES = "The boards were ranked by scores, which are shown after the final release."
@@ -48,7 +48,7 @@ class Erratum(NamedTuple):
     unscored: list[dict[str, Any]]
 
 
-def read_errata(session: ReadSession, caller: Caller, slug: str, phase_slug: str | None) -> list[Erratum]:
+def list_corrections(session: ReadSession, caller: Caller, slug: str, phase_slug: str | None) -> list[BoardSwitch]:
     """The switches that corrected boards of a challenge or of one phase, newest first; raises NotFound.
 
     The first gold of a phase corrects nothing.
@@ -56,25 +56,27 @@ def read_errata(session: ReadSession, caller: Caller, slug: str, phase_slug: str
     challenge = load_visible_challenge(session, caller, slug)
     if phase_slug is not None:
         load_visible_phase(session, caller, slug, phase_slug)
-    found: list[Erratum] = []
-    for phase in challenges.phases_of(session, challenge.id):
-        if phase_slug in {None, phase.slug}:
-            found += _of_phase(session, caller, challenge, phase)
-    return sorted(found, key=lambda each: (each.row.switched_at, each.row.id), reverse=True)
+    phases = [each for each in challenges.phases_of(session, challenge.id) if phase_slug in {None, each.slug}]
+    found = [row for phase in phases for row in board_switches.of_phase(session, phase.id) if _corrects(row)]
+    return sorted(found, key=lambda row: (row.switched_at, row.id), reverse=True)
+
+
+def read_errata(session: ReadSession, caller: Caller, rows: Sequence[BoardSwitch]) -> list[Erratum]:
+    """What these switches changed, as the caller sees it, in their order."""
+    boards: dict[str, tuple[BoardAudience, ResolvedBoard | None]] = {}
+    found = []
+    for row in rows:
+        if row.phase_id not in boards:
+            phase = session.get_one(Phase, row.phase_id)
+            audience = board_audience(session, caller, phase.challenge.slug, phase.slug)
+            boards[row.phase_id] = audience, _visible_board(session, audience)
+        found.append(_erratum(session, *boards[row.phase_id], row))
+    return found
 
 
 def last_correction(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> datetime | None:
     """When the board of a phase was last corrected; None if it never was. Raises NotFound."""
     return board_switches.last_correction(session, load_visible_phase(session, caller, slug, phase_slug).id)
-
-
-def _of_phase(session: ReadSession, caller: Caller, challenge: Challenge, phase: Phase) -> list[Erratum]:
-    rows = [row for row in board_switches.of_phase(session, phase.id) if _corrects(row)]
-    if not rows:
-        return []
-    audience = board_audience(session, caller, challenge.slug, phase.slug)
-    board = _visible_board(session, audience)
-    return [_erratum(session, audience, board, row) for row in rows]
 
 
 def _corrects(row: BoardSwitch) -> bool:
@@ -162,13 +164,15 @@ def _reader(
     session: ReadSession, audience: BoardAudience, board: ResolvedBoard, parts: Mapping[str, Any]
 ) -> ReaderOfComparison:
     phase, names = audience.phase, board_previews.team_names(session, audience.phase.challenge_id)
+    digits = board.recipe.digits
     if not phase.anonymous:
-        return ReaderOfComparison(names)
+        return ReaderOfComparison(names, digits=digits)
     found = _teams_on_board(session, board)
     teams = teams_of(list(parts.values()))
     # The board's own pseudonyms; a team that is no longer on it has one that differs from all of them.
     hidden = pseudonyms(phase.pseudonym_key, found | set(teams)) | pseudonyms(phase.pseudonym_key, found)
-    return ReaderOfComparison(names, {team: name for team, name in hidden.items() if team != audience.own_team})
+    shown = {team: name for team, name in hidden.items() if team != audience.own_team}
+    return ReaderOfComparison(names, shown, digits)
 
 
 def _teams_on_board(session: ReadSession, board: ResolvedBoard) -> set[str]:

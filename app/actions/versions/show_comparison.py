@@ -22,8 +22,15 @@ class ReaderOfComparison:
     names: Mapping[str, str]
     pseudonyms: Mapping[str, str] = field(default_factory=dict)
     """Of teams whose names and submissions are hidden from the reader."""
-    rounds: bool = True
-    """Whether values have the digits of the recipe; organizers see them at full precision."""
+    digits: int | None = None
+    """The most significant digits that values are shown with; None for full precision."""
+    organizer: bool = False
+    """Whether all values are shown at full precision, whatever their recipe discloses."""
+
+    def digits_of(self, stored: int | None) -> int | None:
+        """The digits of values whose recipe discloses so many: never more than the reader sees now."""
+        known = [digits for digits in (stored, self.digits) if digits is not None]
+        return None if self.organizer else min(known, default=None)
 
     def team(self, team: str) -> dict[str, str | None]:
         """A team as a row of a board shows it."""
@@ -34,7 +41,7 @@ class ReaderOfComparison:
 
 def organizer_comparison(session: ReadSession, phase: Phase, stored: Mapping[str, Any]) -> ShownComparison:
     """Everything, with the names that teams have now."""
-    reader = ReaderOfComparison(board_previews.team_names(session, phase.challenge_id), rounds=False)
+    reader = ReaderOfComparison(board_previews.team_names(session, phase.challenge_id), organizer=True)
     shown: ShownComparison = {
         "splits": {split: show_difference(part, stored, reader) for split, part in stored["splits"].items()},
         "ladder": None if stored["ladder"] is None else show_difference(stored["ladder"], stored, reader),
@@ -85,7 +92,7 @@ def _side(
 ) -> dict[str, Any] | None:
     if side is None:
         return None
-    digits = versions["digits"] if reader.rounds else None
+    digits = reader.digits_of(versions["digits"])
     return {
         "submission": None if hidden else side["submission"],
         "rank": side["rank"],

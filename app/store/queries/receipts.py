@@ -114,11 +114,6 @@ def computed_by(recipe_ids: Collection[str], scorer_version: int) -> ColumnEleme
     return Receipt.recipe_id.in_(list(recipe_ids)) & (Receipt.scorer_version == scorer_version)
 
 
-def computed_before(scorer_version: int) -> ColumnElement[bool]:
-    """Receipts of scores by recipes that are no drafts, and by this scorer version or earlier ones."""
-    return (Recipe.status != "draft") & (Receipt.scorer_version <= scorer_version)
-
-
 def unlogged(
     session: ReadSession,
     phase_id: str,
