@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from app.archives.archived_files import integer
 from app.archives.layout import SCORES
 from app.archives.open_archive import Archive, InvalidArchive
 from app.pipeline import Gold
@@ -20,8 +21,8 @@ from app.tlog.verification import verify_record
 
 _NONCE = 64  # hexadecimal digits
 Json = Mapping[str, Any]
-ScoreKey = tuple[str, int, int, str]
-"""Submission, gold version, scorer version and split. A receipt may be of another recipe version with the same values."""
+ScoreKey = tuple[str, int, int, int, str]
+"""Submission, gold version, recipe version, scorer version and split."""
 
 
 class ArchivedFacts(NamedTuple):
@@ -29,6 +30,8 @@ class ArchivedFacts(NamedTuple):
 
     hashes: Mapping[str, str]
     """The SHA-256 of the file of each submission."""
+    teams: Mapping[str, str | None]
+    """The team of each submission; None if teams were merged, as receipts from before name another one."""
     commitments: Mapping[Any, Any]
     """The commitment to each gold version."""
     scores: Mapping[ScoreKey, Json]
@@ -57,23 +60,25 @@ def check_commitment(row: Json, gold: Gold) -> bool:
 
 
 def read_scores(archive: Archive, wanted: set[str]) -> dict[ScoreKey, Json]:
-    """The metric values of these submissions, by what a receipt says of them."""
+    """The metric values of these submissions, by what a receipt says of them; raises InvalidArchive."""
     found: dict[ScoreKey, Json] = {}
     for row in archive.rows(SCORES):
         if str(row.get("submission")) in wanted:
-            found[_score_key(row)] = row.get("metrics") or {}
+            found[score_key(row)] = row.get("metrics") or {}
     return found
 
 
-def _score_key(row: Json) -> ScoreKey:
-    return (str(row.get("submission")), row.get("gold_version", 0), row.get("scorer_version", 0), str(row.get("split")))
+def score_key(row: Json) -> ScoreKey:
+    """What a line of scores or receipts is about; raises InvalidArchive."""
+    gold, recipe, scorer = (integer(row, name) for name in ("gold_version", "recipe_version", "scorer_version"))
+    return str(row.get("submission")), gold, recipe, scorer, str(row.get("split"))
 
 
 def check_receipt(archive: Archive, row: Json, facts: ArchivedFacts, trusted: TrustedKeys) -> tuple[bool, bool]:
     """Whether a trusted key signed a receipt, and whether the trusted log has it; raises InvalidArchive.
 
-    Without keys, neither is known, but what the receipt states must be what the archive holds: the submission, its file,
-    the commitment to the gold, and every value at the digits that participants saw.
+    Without keys, neither is known, but what the receipt states must be what the archive holds: the submission, its file
+    and team, the commitment to the gold, and every value at the digits that participants saw.
     """
     name = f"Receipt {str(row.get('id'))[:64]}"
     content = b"".join(archive.pieces(str(row.get("file"))))
@@ -99,13 +104,16 @@ def _check_statement(statement: Json, row: Json, facts: ArchivedFacts) -> None:
     submission, version = str(predicate["submission"]), predicate["gold_version"]
     if submission != row.get("submission") or digests.get(FILE_SUBJECT) != facts.hashes.get(submission):
         raise ValueError("it is about another file or submission")
-    if facts.commitments.get(version) not in {None, predicate["gold_commitment"]}:
+    if facts.teams.get(submission) not in {None, predicate["team"]}:
+        raise ValueError("it names another team")
+    if facts.commitments.get(version) != predicate["gold_commitment"]:
         raise ValueError("it names another commitment to the gold")
-    key = (submission, version, predicate["scorer_version"], predicate["split"])
-    if _score_key(row) != key:
+    key = (submission, version, predicate["recipe"]["version"], predicate["scorer_version"], predicate["split"])
+    if score_key(row) != key:
         raise ValueError("it is of another version or split")
-    if key in facts.scores:
-        _check_claims(predicate, facts.scores[key])
+    if key not in facts.scores:
+        raise ValueError("there is no such score")
+    _check_claims(predicate, facts.scores[key])
 
 
 def _check_claims(predicate: Json, metrics: Json) -> None:

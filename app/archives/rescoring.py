@@ -19,7 +19,9 @@ from app.scoring.declaration.metric import Result
 from app.scoring.declaration.recipe import ScoringRecipe, parse_recipe
 
 SAME, DIFFERENT, OTHER_SCORER, NO_FILE, REFUSED = "same", "different", "other_scorer", "no_file", "refused"
-"""Equal to the last digit; not equal; made by another scorer version and not equal; no file; the file has problems."""
+"""Equal to the last digit; not equal; made by an earlier scorer version and not equal; no file; the file has problems.
+
+What a later version made cannot be confirmed, so it counts as different."""
 FAILED = frozenset({DIFFERENT, REFUSED})
 Values = Mapping[str, Mapping[str, Any]]
 
@@ -151,7 +153,7 @@ def _compare(
             results = computed.get(split, {})
             values = {name: result.value for name, result in results.items()}
             differences = find_differences(metrics, values)
-            outcome = SAME if not differences else DIFFERENT if scorer == SCORER_VERSION else OTHER_SCORER
+            outcome = SAME if not differences else OTHER_SCORER if scorer < SCORER_VERSION else DIFFERENT
         yield ComparedScore(
             submission=str(row["id"]),
             team=str(row.get("team_name")),

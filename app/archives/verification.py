@@ -6,9 +6,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from app.archives.archived_files import read_gold
-from app.archives.evidence import ArchivedFacts, TrustedKeys, check_commitment, check_receipt, read_scores
-from app.archives.layout import FROZEN, GOLD, RECEIPTS, SUBMISSIONS
+from app.archives.archived_files import integer, read_gold
+from app.archives.evidence import (
+    ArchivedFacts,
+    ScoreKey,
+    TrustedKeys,
+    check_commitment,
+    check_receipt,
+    read_scores,
+    score_key,
+)
+from app.archives.layout import FROZEN, GOLD, RECEIPTS, SCORES, SUBMISSIONS
 from app.archives.open_archive import Archive, InvalidArchive
 from app.formats.reading_rules import DEFAULT_LIMITS
 
@@ -29,6 +37,8 @@ class Verification:
     receipts: int = 0
     signatures: int = 0
     """Receipts that a trusted key signed; 0 without keys."""
+    unsigned: int = 0
+    """With keys, scores without a receipt that one of them signed; nothing vouches for these."""
     logged: int = 0
     """Receipts that the log with the trusted key has; 0 without one."""
     faults: list[str] = field(default_factory=list)
@@ -55,14 +65,17 @@ def _collect(found: Verification, check: Callable[[], None]) -> None:
 
 def _check_tables(archive: Archive, found: Verification, trusted: TrustedKeys) -> None:
     commitments = _check_gold(archive, found)
-    hashes = _check_submissions(archive, found)
+    hashes, teams = _check_submissions(archive, found)
     of_receipts = {str(row.get("submission")) for row in archive.rows(RECEIPTS)}
-    facts = ArchivedFacts(hashes, commitments, read_scores(archive, of_receipts) if of_receipts else {})
+    facts = ArchivedFacts(hashes, teams, commitments, read_scores(archive, of_receipts) if of_receipts else {})
+    vouched: set[ScoreKey] = set()
 
     def check(row: Mapping[str, Any]) -> None:
         signed, logged = check_receipt(archive, row, facts, trusted)
         found.signatures += signed
         found.logged += logged
+        if signed:
+            vouched.add(score_key(row))
 
     for row in archive.rows(FROZEN):
         found.frozen_boards += 1
@@ -72,6 +85,15 @@ def _check_tables(archive: Archive, found: Verification, trusted: TrustedKeys) -
     for row in archive.rows(RECEIPTS):
         found.receipts += 1
         _collect(found, lambda row=row: check(row))  # type: ignore[misc]
+    if trusted.receipts:
+        _count_unsigned(archive, found, vouched)
+
+
+def _count_unsigned(archive: Archive, found: Verification, vouched: set[ScoreKey]) -> None:
+    """Count the scores that no trusted receipt states; test entries, which are on no board, get no receipts."""
+    tests = {str(row.get("id")) for row in archive.rows(SUBMISSIONS) if row.get("test")}
+    keys = (score_key(row) for row in archive.rows(SCORES))
+    found.unsigned = sum(key not in vouched for key in keys if key[0] not in tests)
 
 
 def _check_gold(archive: Archive, found: Verification) -> dict[Any, Any]:
@@ -86,24 +108,26 @@ def _check_gold(archive: Archive, found: Verification) -> dict[Any, Any]:
     with tempfile.TemporaryDirectory(prefix="assay-archive-") as folder:
         for row in archive.rows(GOLD):
             found.gold_versions += 1
-            commitments[row.get("version")] = row.get("commitment")
+            commitments[integer(row, "version")] = row.get("commitment")
             _check_file(archive, row, f"Gold version {row.get('version')}", found)
             _collect(found, lambda row=row: check(row, Path(folder)))  # type: ignore[misc]
     return commitments
 
 
-def _check_submissions(archive: Archive, found: Verification) -> dict[str, str]:
-    """Check the submissions and their order; returns the SHA-256 of their files."""
+def _check_submissions(archive: Archive, found: Verification) -> tuple[dict[str, str], dict[str, str | None]]:
+    """Check the submissions and their order; returns the SHA-256 of their files and their teams, if never merged."""
     hashes: dict[str, str] = {}
+    teams: dict[str, str | None] = {}
     previous = ""
     for number, row in enumerate(archive.rows(SUBMISSIONS), 1):
         submission = str(row.get("id"))
         if row.get("order") != number or not previous < submission:
             found.faults.append(f"Submission {submission[:64]} is not in the order of acceptance.")
         hashes[submission], previous = str(row.get("sha256")), submission
+        teams[submission] = None if row.get("sent_team") else str(row.get("team"))
         _check_file(archive, row, f"The file of submission {submission[:64]}", found)
     found.submissions = len(hashes)
-    return hashes
+    return hashes, teams
 
 
 def _check_file(archive: Archive, row: Mapping[str, Any], what: str, found: Verification) -> None:

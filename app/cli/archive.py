@@ -31,13 +31,20 @@ def verify(
         str | None,
         typer.Option("--log-key", metavar="KEY", help="The log's verifier key that you trust, name+hash+base64."),
     ] = None,
+    allow_unsigned: Annotated[
+        bool, typer.Option("--allow-unsigned", help="Accept scores without a receipt that one of the keys signed.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check an archive: the hash of every member, each file and receipt, and with keys their signatures."""
+    """Check an archive: the hash of every member, each file and receipt, and with keys their signatures.
+
+    With keys, every score needs a receipt. What nobody signed is not checked: names, texts, times and instances.
+    """
     from dataclasses import asdict
 
     from app.archives.open_archive import open_archive
     from app.archives.verification import verify_archive
+    from app.scoring.declaration.metric_syntax import pluralize
 
     with command_output(as_json=as_json) as out:
         trusted = _trusted_keys(keys, log_key)
@@ -45,6 +52,12 @@ def verify(
             found = asdict(verify_archive(archive, trusted)) | {
                 name: archive.manifest.get(name) for name in ("challenge", "phase", "exported_at", "program", "origin")
             }
+            if found["unsigned"] and not allow_unsigned:
+                detail = (
+                    f"No receipt by the keys given states {pluralize(found['unsigned'], 'score')} of scores.jsonl, "
+                )
+                detail += "so nothing vouches for them. If receipts were still being issued: --allow-unsigned."
+                found["faults"].append(detail)
         out.result(found | {"valid": not found["faults"]}, lambda console: show_verification(console, found))
         if found["faults"]:
             raise typer.Exit(EXIT_FAILED)
