@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from app.errors import AssayError
-from app.formats import Problems
+from app.formats import Problems, ReadingRules
 from app.pipeline import Gold, ScoringOutcome, SourceFile, load_gold, score_predictions
 from app.receipts.gold_commitment import gold_commitment
 from app.receipts.statement import CONTENT_SUBJECT, FILE_SUBJECT, disclosed_text
@@ -15,13 +15,13 @@ from app.receipts.verification import VerifiedReceipt
 from app.scoring import SCORER_VERSION
 from app.scoring.declaration.recipe import ScoringRecipe, parse_recipe
 
-CheckState = Literal["ok", "failed", "unknown"]
+CheckState = Literal["ok", "failed", "unknown", "other"]
 _CHUNK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class ReceiptCheck:
-    """One thing that was compared; `unknown` where it cannot be decided here."""
+    """One thing that was compared; `unknown` where it cannot be decided here, `other` for a file of other bytes."""
 
     name: str
     state: CheckState
@@ -87,7 +87,9 @@ def _prediction_checks(
     receipt: VerifiedReceipt, gold: Gold, recipe: ScoringRecipe, predictions: SourceFile
 ) -> list[ReceiptCheck]:
     options: dict[str, Any] = {"decision": recipe.decision, "options": recipe.options, "primary": recipe.primary}
-    outcome = score_predictions(gold, predictions, recipe.metrics, **options)
+    # The gold may be later than the file, which was valid when it came. Its digest tells whether it is the right one.
+    rules = ReadingRules.strictest(recipe.metrics, recipe.primary).of_accepted_file()
+    outcome = score_predictions(gold, predictions, recipe.metrics, rules=rules, **options)
     if outcome.content_sha256 is None:
         counts = _describe(outcome.problems)
         return [ReceiptCheck("content", "failed", f"These predictions do not fit the gold ({counts}).")]
@@ -96,18 +98,20 @@ def _prediction_checks(
         content = ReceiptCheck("content", "ok", "The content of the predictions is the one that was scored.")
     else:
         content = ReceiptCheck("content", "failed", "The content of the predictions is not the one that was scored.")
-    return [_file_check(predictions.path, digests.get(FILE_SUBJECT)), content, _score_check(receipt, outcome, recipe)]
+    file = _file_check(predictions.path, digests.get(FILE_SUBJECT), same_content=content.state == "ok")
+    return [file, content, _score_check(receipt, outcome, recipe)]
 
 
-def _file_check(path: Path, expected: str | None) -> ReceiptCheck:
-    """Whether it is the very file; one in another format may have the same content, so this decides nothing."""
+def _file_check(path: Path, expected: str | None, *, same_content: bool) -> ReceiptCheck:
+    """Whether it is the very file; another one may have the same content, in other bytes, so this decides nothing."""
     digest = hashlib.sha256()
     with path.open("rb") as stream:
         while block := stream.read(_CHUNK_BYTES):
             digest.update(block)
     if digest.hexdigest() == expected:
         return ReceiptCheck("file", "ok", "The file is the one that was submitted.")
-    return ReceiptCheck("file", "unknown", "The file is not the one that was submitted; its content may be the same.")
+    but = "but has the same content" if same_content else "and its content differs"
+    return ReceiptCheck("file", "other", f"The file is not the one that was submitted, {but}.")
 
 
 def _score_check(receipt: VerifiedReceipt, outcome: ScoringOutcome, recipe: ScoringRecipe) -> ReceiptCheck:
