@@ -32,6 +32,11 @@ GoldNumber = Annotated[
     int | None, Query(ge=1, le=2**31 - 1, description="The gold version; the default is the one in force.")
 ]
 
+RecipeNumber = Annotated[
+    int | None,
+    Query(ge=1, le=2**31 - 1, description="The recipe version; the default is what is or was last in force."),
+]
+
 
 class KeySet(Shape):
     """A JWK set (RFC 7517)."""
@@ -69,6 +74,7 @@ def get_receipt(
     state: AppStateDep,
     split: Split = None,
     gold_version: GoldNumber = None,
+    recipe_version: RecipeNumber = None,
 ) -> Response:
     """Returns the signed statement of the scores of a submission, which anybody can verify offline.
 
@@ -76,7 +82,8 @@ def get_receipt(
     the board, and its team, gets it too. It never changes, but the versions in force may, and the default with them.
     """
     with state.db.read() as session:
-        envelope = read_receipt(session, caller, submission_id, split=split, gold_version=gold_version).envelope
+        versions = {"gold_version": gold_version, "recipe_version": recipe_version}
+        envelope = read_receipt(session, caller, submission_id, split=split, **versions).envelope
     return Response(envelope, media_type=MEDIA_TYPE)
 
 
@@ -100,7 +107,12 @@ def get_receipt(
     openapi_extra=TOKEN_OPTIONAL,
 )
 def get_receipt_proof(
-    submission_id: str, caller: CallerDep, state: AppStateDep, split: Split = None, gold_version: GoldNumber = None
+    submission_id: str,
+    caller: CallerDep,
+    state: AppStateDep,
+    split: Split = None,
+    gold_version: GoldNumber = None,
+    recipe_version: RecipeNumber = None,
 ) -> Response:
     """Returns the proof that the transparency log contains a receipt, which anybody can verify offline.
 
@@ -108,7 +120,8 @@ def get_receipt_proof(
     SHA-256 over both is the entry of the log. A new receipt is pending for some seconds.
     """
     with state.db.read() as session:
-        receipt = read_receipt(session, caller, submission_id, split=split, gold_version=gold_version)
+        versions = {"gold_version": gold_version, "recipe_version": recipe_version}
+        receipt = read_receipt(session, caller, submission_id, split=split, **versions)
         return PlainTextResponse(prove_record(session, receipt.id, LOG_KIND))
 
 

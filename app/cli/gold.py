@@ -77,7 +77,11 @@ def upload_gold(
             _activate(out, client, slug, name, version, noted=() if as_json else gold.get("notes") or (), reason=reason)
             return
         out.result(gold, lambda _: out.say(_status_line(slug, name, gold)))
-        out.note(f"Activate it with: assay gold activate {slug} {version} --phase {name}")
+        if gold.get("difference") is None:
+            out.note(f"Activate it with: assay gold activate {slug} {version} --phase {name}")
+            return
+        out.note(f"See what it would change: assay gold preview {slug} {version} --phase {name} --wait")
+        out.note(f"Then activate it: assay gold activate {slug} {version} --phase {name} --reason …")
 
 
 def _wants_activation(activate: bool | None, *, as_json: bool) -> bool:
@@ -158,7 +162,13 @@ def open_gold(
     """Show the nonce that opens the commitment to a version, to be published with the gold, never before."""
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
         opening = client.gold_opening(slug, client.phase(slug, phase), version)
-        out.result(opening, lambda _: out.say(f"Nonce:       {opening['nonce']}\nCommitment:  {opening['commitment']}"))
+        out.result(opening, lambda _: _show_opening(out, opening))
+        out.note("Publish the nonce only with the gold: with it, a guess of the gold can be checked.")
+
+
+def _show_opening(out: CommandOutput, opening: Mapping[str, Any]) -> None:
+    out.say(f"Nonce:       {opening['nonce']}")
+    out.say(f"Commitment:  {opening['commitment']}")
 
 
 def delete_gold(

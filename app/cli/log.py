@@ -59,6 +59,10 @@ def get_proof(
     gold_version: Annotated[
         int | None, typer.Option("--gold-version", metavar="N", min=1, help="Gold version (default: that in force).")
     ] = None,
+    recipe_version: Annotated[
+        int | None,
+        typer.Option("--recipe-version", metavar="N", min=1, help="Recipe version (default: that in force)."),
+    ] = None,
     entry: Annotated[
         str | None, typer.Option("--entry", metavar="ID", help="Instead of a receipt: an entry of the audit trail.")
     ] = None,
@@ -77,7 +81,8 @@ def get_proof(
         if entry is not None:
             content = client.audit_proof(entry, challenge)
         else:
-            content = client.receipt_proof(submission or "", split=split, gold_version=gold_version)
+            of = {"gold_version": gold_version, "recipe_version": recipe_version}
+            content = client.receipt_proof(submission or "", split=split, **of)
         _write(out, content, output)
 
 
@@ -198,7 +203,10 @@ def _require_receipt(record: dict[str, Any], envelope: bytes) -> None:
     except ReceiptRefused as refused:
         raise CommandError(f"receipt_{refused.code}", f"The receipt cannot be read. {refused.detail}") from None
     if record.get("receipt_sha256") != hashlib.sha256(payload).hexdigest():
-        remedy = "Get the proof of this receipt: 'assay log proof', with the same --split and --gold-version."
+        remedy = (
+            "Get the proof of this receipt: 'assay log proof' with the --split, --gold-version and --recipe-version "
+        )
+        remedy += "that the receipt states. The defaults are those in force now."
         raise CommandError("other_receipt", "The proof is of another receipt, or of something else.", remedy)
 
 

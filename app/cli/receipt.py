@@ -41,6 +41,10 @@ def get_receipt(
     gold_version: Annotated[
         int | None, typer.Option("--gold-version", metavar="N", min=1, help="Gold version (default: that in force).")
     ] = None,
+    recipe_version: Annotated[
+        int | None,
+        typer.Option("--recipe-version", metavar="N", min=1, help="Recipe version (default: that in force)."),
+    ] = None,
     output: _Output = None,
     url: Url = None,
     token: Token = None,
@@ -48,7 +52,8 @@ def get_receipt(
 ) -> None:
     """Get the receipt of a submission."""
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
-        _write(out, client.receipt(submission, split=split, gold_version=gold_version), output)
+        of = {"gold_version": gold_version, "recipe_version": recipe_version}
+        _write(out, client.receipt(submission, split=split, **of), output)
 
 
 def get_keys(*, output: _Output = None, url: Url = None, token: Token = None, as_json: AsJson = False) -> None:
@@ -102,6 +107,8 @@ def verify_receipt(
         raise typer.BadParameter("required: a receipt is verified with keys that you trust", param_hint="--keys")
     if predictions is not None and gold is None:
         raise typer.BadParameter("needs --gold", param_hint="--predictions")
+    if gold is not None and predictions is None and nonce is None:
+        raise typer.BadParameter("needs --predictions or --gold-opening to compare with it", param_hint="--gold")
     with command_output(as_json=as_json) as out:
         verified = _verify_signature(receipt, keys)
         checks: list[ReceiptCheck] = []
@@ -141,7 +148,7 @@ def _verify_signature(receipt: Path, keys: str) -> "VerifiedReceipt":
     try:
         return verify(_read(receipt), parse_key_set(read_keys(keys)))
     except ReceiptRefused as refused:
-        remedy = "Get the receipt again, and the keys from the service that issued it."
+        remedy = "Get the receipt again, and the keys as well: keys that sign later receipts are added to them."
         raise CommandError(f"receipt_{refused.code}", f"The receipt is not valid. {refused.detail}", remedy) from None
 
 

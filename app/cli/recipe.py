@@ -53,7 +53,9 @@ def set_recipe(
             recipe = client.put_recipe(slug, body, phase, draft=draft, reason=reason)
         out.result(recipe, lambda console: print_recipe(console, recipe))
         if recipe.get("status") == "draft":
-            out.note(f"It is a draft. Activate it with: assay recipe activate {slug} {recipe['version']} --reason …")
+            version = recipe["version"]
+            out.note(f"It is a draft. See what it would change: assay recipe preview {slug} {version} --wait")
+            out.note(f"Then activate it: assay recipe activate {slug} {version} --reason …")
 
 
 def list_versions(slug: Slug, url: Url = None, token: Token = None, as_json: AsJson = False) -> None:

@@ -18,10 +18,17 @@ class LogCalls(Transport):
         base = "/log" if label is None else f"/log/{quote(label)}"
         return self._call("GET", f"{base}/{path}", headers={"Accept": "*/*"}).content
 
-    def receipt_proof(self, submission: str, *, split: str | None = None, gold_version: int | None = None) -> bytes:
+    def receipt_proof(
+        self,
+        submission: str,
+        *,
+        split: str | None = None,
+        gold_version: int | None = None,
+        recipe_version: int | None = None,
+    ) -> bytes:
         """The proof that the log contains the receipt of a submission (C2SP tlog-proof)."""
         path = api_path("submissions", submission, "receipt", "proof")
-        params = {"split": split, "gold_version": gold_version}
+        params = {"split": split, "gold_version": gold_version, "recipe_version": recipe_version}
         return self._call("GET", path, params=params, headers={"Accept": "*/*"}).content
 
     def audit_proof(self, entry: str, slug: str | None = None) -> bytes:

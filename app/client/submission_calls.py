@@ -111,9 +111,17 @@ class SubmissionCalls(Transport):
         path = api_path("submissions", submission, "predictions")
         return self._call("GET", path, headers={"Accept": "*/*"}).content
 
-    def receipt(self, submission: str, *, split: str | None = None, gold_version: int | None = None) -> bytes:
+    def receipt(
+        self,
+        submission: str,
+        *,
+        split: str | None = None,
+        gold_version: int | None = None,
+        recipe_version: int | None = None,
+    ) -> bytes:
         """The receipt of a submission, a DSSE envelope, by default of the visible split and the versions in force."""
-        path, params = api_path("submissions", submission, "receipt"), {"split": split, "gold_version": gold_version}
+        path = api_path("submissions", submission, "receipt")
+        params = {"split": split, "gold_version": gold_version, "recipe_version": recipe_version}
         return self._call("GET", path, params=params, headers={"Accept": "*/*"}).content
 
     def receipt_keys(self) -> bytes:

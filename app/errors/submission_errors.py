@@ -56,7 +56,7 @@ class NotFreezable(Conflict):
     """The board cannot be frozen now."""
 
     code = "not_freezable"
-    remedy = "Try again when the reasons in 'obstacles' are gone."
+    remedy = "Try again once nothing of this is in the way any more."
 
 
 class AlreadyFrozen(Conflict):

@@ -96,3 +96,23 @@ def test_a_token_that_may_not_read_sees_what_a_visitor_sees(people: People) -> N
     sent = require_finished(people["Blue"].submit(slug, predictions_with_hits(3)))["id"]
     for who in (people.visitor, people.with_scopes(people["Blue"], "submit")):
         assert who.get(f"/submissions/{sent}/receipt").status_code == 200
+
+
+def test_the_receipt_of_a_former_recipe_stays_readable_with_its_proof(people: People) -> None:
+    slug = create_challenge(people.admin, "former-recipe")
+    sent = require_finished(people.admin.submit(slug, predictions_with_hits(3), team="Blue"))["id"]
+    receipt = f"/submissions/{sent}/receipt"
+    eventually(lambda: people.visitor.get(f"{receipt}/proof").status_code == 200, "the receipt is in the log")
+    before = people.visitor.get(receipt).content
+    path = f"/challenges/{slug}/recipe"
+    people.admin.put(path, json=make_recipe("cohen_kappa")).raise_for_status()
+    people.admin.post(f"{path}/2/preview").raise_for_status()
+    eventually(lambda: people.admin.get(f"{path}/2/preview").json()["status"] == "done", "the preview is ready")
+    require_refused(people.visitor.get(receipt, params={"recipe_version": 2}), 404, "no_receipt")
+    people.admin.post(f"{path}/2/activate", json={"reason": "Agreement counts."}).raise_for_status()
+    poll_until(lambda: people.visitor.board(slug).json(), lambda board: board["recipe_version"] == 2)
+    assert values_of(people.visitor, sent).keys() == {"cohen_kappa"}
+    for who in (people.visitor, people.admin):
+        assert who.get(receipt, params={"recipe_version": 1}).content == before
+        proof = who.get(f"{receipt}/proof", params={"recipe_version": 1})
+        assert proof.status_code == 200, proof.text

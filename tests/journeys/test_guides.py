@@ -4,6 +4,7 @@ Nine people share a new service, each at a terminal (a shell of their own). They
 replace: names, addresses, codes, ids, the year of the dates, and the password that the command line asks for.
 """
 
+import json
 import re
 import shutil
 import subprocess
@@ -16,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from tests.live_service import MAX_WAIT_SECONDS, Live
+from tests.live_service import MAX_WAIT_SECONDS, Live, eventually
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = {"organizers": "organizers.md", "participants": "participants.md"}
@@ -84,7 +85,8 @@ class Terminal:
             r"^(assay (?:signup|account delete) .*)$", rf"\1 --password - <<< '{PASSWORD}'", block, flags=re.MULTILINE
         )
         block = block.replace("CODE", self.codes).replace("assay select ID", f"assay select {self.ids}")
-        block = re.sub(r"^assay (disqualify|withdraw) ID", rf"assay \1 {self.ids}", block, flags=re.MULTILINE)
+        verbs = "disqualify|withdraw|receipt get|log proof"
+        block = re.sub(rf"^assay ({verbs}) ID", rf"assay \1 {self.ids}", block, flags=re.MULTILINE)
         assert self._shell.stdin is not None
         assert self._shell.stdout is not None
         self._shell.stdin.write(block + "\necho; echo --- done ---\n")
@@ -245,6 +247,13 @@ def _end(walk: Walk) -> None:
         (2, ORANGE, None, 0.5),
     ]
     assert BLUE in walk.participant("Read the result", _captain(BLUE), BLUE)
+    walk.terminals[_captain(BLUE)].ids = newest = walk.newest("test", BLUE, "better")
+    proof = f"/submissions/{newest}/receipt/proof"
+    eventually(lambda: walk.admin.get(proof).status_code == 200, "the receipt is in the log")
+    walk.participant("Keep the receipt", _captain(BLUE), BLUE)
+    kept = walk.folder / _captain(BLUE)
+    assert json.loads((kept / "receipt.json").read_text())["payloadType"] == "application/vnd.in-toto+json"
+    assert (kept / "receipt.proof").read_text() == walk.admin.get(proof).text
     shown = walk.organizer("Keep, archive, copy")
     assert "phase.release" in shown
     assert (walk.folder / "organizer" / "sounds-test.zip").stat().st_size > 0

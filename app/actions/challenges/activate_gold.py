@@ -48,9 +48,9 @@ def activate_gold(
     InvalidGold, and InvalidRecipe if the recipe names labels that are not among the classes.
     """
     phase, version = load_gold_version(session, caller, slug, phase_slug, number, writes=True)
-    if version.status == "active":
-        return version, []
     require_no_pending_switch(session, phase)
+    if version.status == "active":
+        return version, ["It is active already, so nothing was done."]
     before = active_version(session, phase)
     is_correction = before is not None and challenges.has_submissions(session, phase.id)
     if phase.released_at is not None and not is_correction:

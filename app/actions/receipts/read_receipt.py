@@ -1,9 +1,9 @@
 """Read the receipt of a submission: for whoever may read its scores, and for whoever sees its row on the board."""
 
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import zip_longest
 
-from sqlalchemy import ColumnElement, false, or_
+from sqlalchemy import ColumnElement, and_, false, or_, true
 
 from app.actions import access
 from app.actions.access import Caller
@@ -37,6 +37,7 @@ def read_receipt(
     *,
     split: str | None = None,
     gold_version: int | None = None,
+    recipe_version: int | None = None,
 ) -> Receipt:
     """The receipt of a submission, by default of the split that is shown to the caller and of the versions in force.
 
@@ -53,7 +54,7 @@ def read_receipt(
     shown = resolve_split(of.phase, version, split, organizer=of.organizer)
     if limits_feedback(session, of.phase, organizer=of.organizer):
         raise ReceiptHidden("A Ladder limits feedback, so scores and their receipts are hidden until the release.")
-    versions = _versions_in_force(session, of, version)
+    versions = _wanted_versions(session, of, version, recipe_version)
     found = receipts.find(session, of.submission.id, version.id, shown, versions=versions)
     if found is None:
         raise ReceiptNotIssued(_why_none(of, version))
@@ -123,28 +124,28 @@ def _gold_version(session: ReadSession, of: ReadableSubmission, number: int | No
     return version
 
 
-def _versions_in_force(
-    session: ReadSession, of: ReadableSubmission, version: GoldVersion
+def _wanted_versions(
+    session: ReadSession, of: ReadableSubmission, version: GoldVersion, recipe_version: int | None
 ) -> ColumnElement[bool] | None:
     """Which recipes and scorer versions the receipt may be of; None for all.
 
-    For gold in force those in force with it. Others than organizers read receipts of former gold only by what was on a
-    board: there are also receipts of scores that organizers computed for a preview.
+    By default, for gold in force those in force with it. Others than organizers read receipts of former versions only
+    by what was on a board: there are also receipts of scores that organizers computed for a preview.
     """
-    if version.status == "active":
+    if recipe_version is None and version.status == "active":
         recipe = challenges.active_recipe(session, of.phase)
         return receipts.computed_by(equivalent_recipe_ids(session, recipe), of.phase.scorer_version)
+    named = None if recipe_version is None else receipts.by_recipe_version(recipe_version)
     if of.organizer:
-        return None
+        return named
     done = board_history.switches_done(session, of.phase.id)
-    return or_(
-        false(),
-        *(
-            receipts.computed_by(equivalent_recipe_ids(session, switch.version.recipe), switch.version.scorer_version)
-            for switch, following in pairwise(done)
-            if switch.version.gold.id == version.id and of.submission.submitted_at <= following.at
-        ),
-    )
+    ends = [following.at for following in done[1:]]
+    shown = [
+        receipts.computed_by(equivalent_recipe_ids(session, switch.version.recipe), switch.version.scorer_version)
+        for switch, end in zip_longest(done, ends)
+        if switch.version.gold.id == version.id and (end is None or of.submission.submitted_at <= end)
+    ]
+    return and_(or_(false(), *shown), true() if named is None else named)
 
 
 def _require_disclosed(session: ReadSession, of: ReadableSubmission, receipt: Receipt) -> None:

@@ -58,9 +58,7 @@ def show_errata(console: "Console", errata: Sequence[Json]) -> None:
     if not errata:
         _say(console, "Nothing was corrected.")
     for each in errata:
-        head = (
-            f"{each['phase']}, correction {each['number']} of {format_time(each['switched_at'])} UTC: {_versions(each)}"
-        )
+        head = f"{each['phase']}, switch {each['number']} of {format_time(each['switched_at'])} UTC: {_versions(each)}"
         _say(console, head)
         if each["reason"]:
             _say(console, each["reason"])

@@ -114,6 +114,11 @@ def computed_by(recipe_ids: Collection[str], scorer_version: int) -> ColumnEleme
     return Receipt.recipe_id.in_(list(recipe_ids)) & (Receipt.scorer_version == scorer_version)
 
 
+def by_recipe_version(number: int) -> ColumnElement[bool]:
+    """Receipts of scores by the recipe with this number."""
+    return Recipe.version == number
+
+
 def unlogged(
     session: ReadSession,
     phase_id: str,
