@@ -38,6 +38,8 @@ PIECES = {
     "W6-cost": "submission_cost",
     "W6-stored": "large_phase",
     "correction": "correction",
+    "receipts": "receipt_cost",
+    "log": "log_proofs",
     "W7": "growth",
     "prepared": "prepared_gold",
     "secrecy": "secrecy",

@@ -40,6 +40,8 @@ class Sizes:
     """Submissions in flight at once."""
     corrected: int
     """Submissions of a phase whose gold is corrected."""
+    log_leaves: int
+    """Records of the transparency log."""
     upload_mebibytes: int
     hostile: tuple[int, ...]
     """Numbers of instances of the gold for hostile files."""
@@ -71,6 +73,7 @@ FULL = Sizes(
     waits=400,
     waiting=20,
     corrected=1000,
+    log_leaves=1_000_000,
     upload_mebibytes=64,
     hostile=(3, 100_000),
     hostile_files=None,
@@ -97,6 +100,7 @@ QUICK = Sizes(
     waits=100,
     waiting=20,
     corrected=100,
+    log_leaves=100_000,
     upload_mebibytes=64,
     hostile=(3, 10_000),
     hostile_files=None,
@@ -123,6 +127,7 @@ TINY = Sizes(
     waits=6,
     waiting=3,
     corrected=4,
+    log_leaves=1000,
     upload_mebibytes=1,
     hostile=(3,),
     hostile_files=1,

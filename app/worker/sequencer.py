@@ -1,4 +1,4 @@
-"""Extends the transparency log every second, and asks witnesses to cosign its checkpoints."""
+"""Extends the transparency log every two seconds, and asks witnesses to cosign its checkpoints."""
 
 import structlog
 
@@ -11,7 +11,7 @@ from app.store.session import Database
 
 log = structlog.get_logger()
 
-ROUND_SECONDS = 1.0
+ROUND_SECONDS = 2.0  # a round costs some milliseconds, however few records wait
 REFUSED_ROUNDS = 60  # rounds between two log lines about a log that cannot be continued
 
 

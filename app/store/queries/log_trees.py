@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from sqlalchemy import select, text, tuple_
+from sqlalchemy import select, text
 from sqlalchemy.dialects import postgresql, sqlite
 
 from app.store.session import ReadSession, WriteSession
@@ -46,8 +46,12 @@ def checkpoint_of_size(session: ReadSession, origin_id: str, size: int) -> LogCh
 
 def read_tiles(session: ReadSession, origin_id: str, tiles: Sequence[Tile]) -> list[bytes]:
     """The bytes of tiles; a partial tile is the beginning of the stored one. Of a missing one nothing."""
-    wanted = tuple_(LogTile.level, LogTile.number).in_([(tile.level, tile.number) for tile in tiles])
-    query = select(LogTile.level, LogTile.number, LogTile.hashes).where(LogTile.origin_id == origin_id, wanted)
+    # Levels and numbers apart, because SQLite finds pairs of them only by reading all tiles. What is found besides, such
+    # as the tile of one level with the number of another, are a few.
+    levels, numbers = ({getattr(tile, name) for tile in tiles} for name in ("level", "number"))
+    query = select(LogTile.level, LogTile.number, LogTile.hashes).where(
+        LogTile.origin_id == origin_id, LogTile.level.in_(sorted(levels)), LogTile.number.in_(sorted(numbers))
+    )
     found = {(row[0], row[1]): row[2] for row in session.execute(query)}
     return [found.get((tile.level, tile.number), b"")[: tile.width * 32] for tile in tiles]
 

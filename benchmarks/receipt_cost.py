@@ -1,0 +1,23 @@
+"""What receipts and records of the transparency log add to the CPU time of a submission, on both databases."""
+
+from contextlib import nullcontext
+from pathlib import Path
+
+from benchmarks.figures import Measured
+from benchmarks.sizes import Sizes
+from benchmarks.submission_cost import DATABASES, OURS, commit_of, measure_programs
+from tests.live_service import ROOT
+
+COMMIT = "7bde8d5"
+"""The last commit without receipts, without the log, and without corrections of gold."""
+MOST = 1.05
+
+
+def measure(sizes: Sizes, folder: Path) -> Measured:
+    """Measure this program beside the one without them, in turns under the same load."""
+    other = f"assay at {COMMIT}"
+    with commit_of(COMMIT) if sizes.from_history else nullcontext(ROOT) as before:
+        checkouts = {other: before, OURS: ROOT}
+        limits = dict.fromkeys(DATABASES, MOST)
+        count = max(1, sizes.waits // 4)
+        return measure_programs(checkouts, folder, DATABASES, turns=sizes.repetitions, count=count, limits=limits)
