@@ -17,7 +17,7 @@ from app.actions.imports.request_import import (
     request_import,
     require_may_import,
 )
-from app.api.dependencies import AccountDep, AppState, AppStateDep, AuditedAccountDep, CallerDep, Limit
+from app.api.dependencies import AccountDep, AppStateDep, AuditedAccountDep, CallerDep, Limit
 from app.api.field_types import SLUG_PATTERN, Moment, Page, Shape, reply_example
 from app.api.http.json_body import api_router
 from app.api.http.problem_documents import TOKEN_OPTIONAL, error_responses
@@ -72,7 +72,9 @@ class ImportShape(Shape):
     requested_at: Moment
     finished_at: Moment | None
     failure: dict[str, Any] | None = Field(description="`code`, `detail` and `remedy` of an import that failed.")
-    challenge: str | None = Field(description="The slug of the challenge that was made; null before the import is done.")
+    challenge: str | None = Field(
+        description="The slug of the challenge that was made; null before the import is done."
+    )
     phase: str | None
 
 
@@ -111,7 +113,19 @@ class ForeignReceiptsShape(Shape):
 def import_shape(view: ImportView) -> ImportShape:
     """An import as the API shows it."""
     row, user = view.row, view.requested_by
-    same = ("id", "status", "stage", "done", "slug", "origin", "sha256", "size", "reason", "requested_at", "finished_at")
+    same = (
+        "id",
+        "status",
+        "stage",
+        "done",
+        "slug",
+        "origin",
+        "sha256",
+        "size",
+        "reason",
+        "requested_at",
+        "finished_at",
+    )
     return ImportShape(
         **{name: getattr(row, name) for name in same},
         total=row.total,
@@ -157,7 +171,8 @@ async def post_import(
     response: Response,
     *,
     slug: Annotated[
-        str | None, Query(pattern=SLUG_PATTERN, description="The slug of the challenge here; as at the source by default.")
+        str | None,
+        Query(pattern=SLUG_PATTERN, description="The slug of the challenge here; as at the source by default."),
     ] = None,
 ) -> ImportShape:
     """Queues the import of a phase as a challenge of its own. Requires an administrator, who becomes its owner.
@@ -190,7 +205,9 @@ def get_imports(
     return Page(items=rows[:limit], next=rows[limit - 1].id if len(rows) > limit else None)
 
 
-@router.get("/imports/{import_id}", summary="Read an import", responses=error_responses(errors.Forbidden, errors.NotFound))
+@router.get(
+    "/imports/{import_id}", summary="Read an import", responses=error_responses(errors.Forbidden, errors.NotFound)
+)
 def get_import(import_id: str, caller: AccountDep, state: AppStateDep) -> ImportShape:
     """Returns the state of an import. Requires an administrator."""
     with state.db.read() as session:

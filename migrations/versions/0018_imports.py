@@ -49,8 +49,14 @@ def upgrade() -> None:
     )
     op.create_index(op.f("ix_imports_file_key"), "imports", ["file_key"])
     op.create_index(op.f("ix_imports_challenge_id"), "imports", ["challenge_id"])
-    where = {"sqlite_where": UNFAILED, "postgresql_where": UNFAILED}
-    op.create_index("uq_imports_origin_phase_id", "imports", ["origin_phase_id"], unique=True, **where)
+    op.create_index(
+        "uq_imports_origin_phase_id",
+        "imports",
+        ["origin_phase_id"],
+        unique=True,
+        sqlite_where=UNFAILED,
+        postgresql_where=UNFAILED,
+    )
     op.create_table(
         "imported_ids",
         sa.Column("import_id", ID, nullable=False),

@@ -78,7 +78,7 @@ def _check(
         if recipe.own or recipe.status == "active":
             scorer.recipe_for(recipe.version, active)
     boards = _frozen_boards(archive, staged, scorer, golds)
-    checker = _SubmissionChecker(archive, staged, scorer, boards, golds, now)
+    checker = _SubmissionChecker(archive, staged, scorer, boards, golds=golds, now=now)
     with staged.spool.open("w", encoding="utf-8") as out:
         for each in archived_submissions(archive):
             report(SCORING)
@@ -89,9 +89,7 @@ def _check(
     report(STORING)
 
 
-def _frozen_boards(
-    archive: Archive, staged: StagedPhase, scorer: ArchiveScorer, golds: list[GoldRow]
-) -> FrozenBoards:
+def _frozen_boards(archive: Archive, staged: StagedPhase, scorer: ArchiveScorer, golds: list[GoldRow]) -> FrozenBoards:
     active = next(row for row in golds if row.status == "active")
     recipes = {}
     for recipe in staged.recipes:
@@ -109,6 +107,7 @@ class _SubmissionChecker:
         staged: StagedPhase,
         scorer: ArchiveScorer,
         boards: FrozenBoards,
+        *,
         golds: list[GoldRow],
         now: datetime,
     ) -> None:

@@ -10,13 +10,21 @@ from app.archives import layout
 from app.archives.open_archive import Archive, InvalidArchive
 from app.archives.rows import FrozenRow, parse_row
 from app.scoring.declaration.recipe import ScoringRecipe
+from app.scoring.standings import round_significant
 from app.store.types import format_timestamp
 from app.text.canonical_json import canonical_json, content_hash, decimal_text
 
 MAX_BOARDS = 1000
 MAX_BYTES = 64 << 20
 FORMAT = "urn:assay:frozen-board:v1"
-_FIELDS = {"gold_version": int, "recipe_version": int, "scorer_version": int, "split": str, "rows": list, "metrics": list}
+_FIELDS = {
+    "gold_version": int,
+    "recipe_version": int,
+    "scorer_version": int,
+    "split": str,
+    "rows": list,
+    "metrics": list,
+}
 
 
 class FrozenBoards:
@@ -39,11 +47,7 @@ class FrozenBoards:
         text = b"".join(archive.pieces(row.file))
         try:
             content = json.loads(text)
-            if content_hash(content) != row.sha256 or content["format"] != FORMAT:
-                raise ValueError
-            for name, kind in _FIELDS.items():
-                if not isinstance(content[name], kind):
-                    raise TypeError
+            _require_content(content, row.sha256)
             key = (content["gold_version"], content["recipe_version"], content["scorer_version"])
             if content.get("ladder") is None:  # outputs of a Ladder are no values of a submission
                 for each in content["rows"]:
@@ -85,6 +89,15 @@ class FrozenBoards:
                     f"Frozen board {number} shows values of '{str(row.get('team'))[:100]}' that no submission of the "
                     "archive has."
                 )
+
+
+def _require_content(content: Any, sha256: str) -> None:
+    """Raise ValueError or KeyError unless this is the content with this hash, with the fields that are read here."""
+    if content_hash(content) != sha256 or content["format"] != FORMAT:
+        raise ValueError(sha256)
+    for name, kind in _FIELDS.items():
+        if not isinstance(content[name], kind):
+            raise ValueError(name)  # noqa: TRY004 - as for any other fault of the content
 
 
 def _shown(value: float | None, digits: int | None) -> str | None:

@@ -59,7 +59,12 @@ def request_import(
     wanted = slug or head.challenge
     require_free_slug(session, wanted)
     moment = clock.read(session)
-    origin: dict[str, Any] = {"url": head.origin.url, "challenge": head.challenge, "phase": head.phase, "program": head.program}
+    origin: dict[str, Any] = {
+        "url": head.origin.url,
+        "challenge": head.challenge,
+        "phase": head.phase,
+        "program": head.program,
+    }
     origin |= {"scorer_version": head.scorer_version, "exported_at": format_timestamp(head.exported_at)}
     origin |= {"challenge_id": head.origin.challenge_id, "phase_id": head.origin.phase_id}
     row = PhaseImport(

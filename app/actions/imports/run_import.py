@@ -29,6 +29,11 @@ MIN_LEASE_SECONDS = 60.0
 RENEW_SECONDS = 1.0
 MAX_ATTEMPTS = 10
 INTERRUPTED = "The import was interrupted {} times; look into the log of the worker, then send the archive again."
+_FAULT = {
+    "code": "internal_error",
+    "detail": "The import failed through a fault of the service.",
+    "remedy": "The log of the worker shows it; report it with the version of the program.",
+}
 _TEMPORARY = (
     scoring_processes.ScoringProcessesClosed,
     scoring_processes.ScoringProcessNotStarted,
@@ -106,7 +111,7 @@ class Importer:
         except (AssayError, scoring_processes.ScoringProcessError, FileNotFoundError) as error:
             self._end(claim, _failure(error))
         except Exception:
-            self._end(claim, {"code": "internal_error", "detail": "The import failed through a fault of the service."})
+            self._end(claim, _FAULT)
             raise
         self._delete_archive(claim)
 
@@ -127,7 +132,7 @@ class Importer:
                 raise ImportLost
             scopes = frozenset({"organize", "admin"})
             caller = Caller(user.id, admin=user.admin, scopes=scopes, reason=row.reason)
-            phase = store_phase(session, caller, row, staged, archive, self._context.receipts)
+            phase = store_phase(session, caller, row, staged, archive, receipts=self._context.receipts)
             stored = phase.id
         log.info("import_done", id=claim.id, phase=stored, submissions=staged.submission_count)
 

@@ -84,7 +84,9 @@ class ArchiveScorer:
             splits[score.split] = score
         received = None if row.received_under is None else row.received_under.key
         if received not in by_version:
-            raise InvalidArchive(f"Submission {row.id} is finished, but has no score by the versions it was received under.")
+            raise InvalidArchive(
+                f"Submission {row.id} is finished, but has no score by the versions it was received under."
+            )
         by_version = {received: by_version.pop(received), **by_version}
         computed: dict[tuple[int, int], FileResult] = {}
         found = []
@@ -140,7 +142,9 @@ def _refuse(row: SubmissionRow, archived: ScoreRow, differences: Mapping[str, An
     if archived.scorer_version == SCORER_VERSION:
         raise ForgedScore(f"{detail}.")
     detail += f"; the archived value is by scorer version {archived.scorer_version}, this one by {SCORER_VERSION}."
-    raise ForgedScore(detail, remedy="Scores of another scorer version are imported only where the values are the same.")
+    raise ForgedScore(
+        detail, remedy="Scores of another scorer version are imported only where the values are the same."
+    )
 
 
 def _gold_name(row: GoldRow) -> str:

@@ -87,7 +87,10 @@ class StagedSubmission:
         return cls(
             SubmissionRow.model_validate(fields["row"]),
             fields["file_key"],
-            [StagedScore(**each | {"versions": VersionsRow.model_validate(each["versions"])}) for each in fields["scores"]],
+            [
+                StagedScore(**each | {"versions": VersionsRow.model_validate(each["versions"])})
+                for each in fields["scores"]
+            ],
             [ReceiptRow.model_validate(each) for each in fields["receipts"]],
         )
 

@@ -41,7 +41,18 @@ _SAME_OF_CHALLENGE = (
     *("team_size_limit", "archived_at", "created_at"),
 )
 _SAME_OF_PHASE = (
-    *("slug", "name", "opens_at", "closes_at", "late", "paused_at", "pause_reason", "task", "positive_label", "classes"),
+    *(
+        "slug",
+        "name",
+        "opens_at",
+        "closes_at",
+        "late",
+        "paused_at",
+        "pause_reason",
+        "task",
+        "positive_label",
+        "classes",
+    ),
     *("leaderboard", "reports", "anonymous", "released_at", "scorer_version", "created_at"),
 )
 _SAME_OF_GOLD = (
@@ -77,6 +88,7 @@ def store_phase(
     row: PhaseImport,
     staged: StagedPhase,
     archive: Archive,
+    *,
     receipts: ReceiptIssuer | None,
 ) -> Phase:
     """Store everything that was staged; the import is done with it. Raises SlugTaken and InvalidArchive."""

@@ -101,7 +101,13 @@ class SubmissionRows:
             for split, metrics in of.scores.items():
                 empty = of.empty.get(split, 0)
                 self._put(
-                    Score, id=new_id(), split=split, metrics=metrics, empty_predictions=empty, created_at=created_at, **key
+                    Score,
+                    id=new_id(),
+                    split=split,
+                    metrics=metrics,
+                    empty_predictions=empty,
+                    created_at=created_at,
+                    **key,
                 )
             scored_at = row.finished_at if number == 0 and row.finished_at is not None else created_at
             self._scored.append((key, of, scored_at))

@@ -9,8 +9,7 @@ from app.store.tables import ChallengeFile, GoldVersion, PhaseImport, PreparedGo
 
 
 def referenced_keys(session: ReadSession, keys: Collection[str]) -> set[str]:
-    """Those of the keys that a submission, a gold version, prepared gold, a file of a challenge or an import
-    refers to.
+    """Those of the keys that a row refers to: submissions, gold, prepared gold, files of challenges, and imports.
 
     A submission whose file was removed still names its key, but refers to nothing.
     """

@@ -37,9 +37,7 @@ def lock(session: WriteSession, import_id: str) -> PhaseImport | None:
     return session.scalar(query.execution_options(populate_existing=True))
 
 
-def renew(
-    session: WriteSession, import_id: str, attempt: int, *, stage: str, done: int, lease_until: datetime
-) -> bool:
+def renew(session: WriteSession, import_id: str, attempt: int, *, stage: str, done: int, lease_until: datetime) -> bool:
     """Note the progress of the worker that holds an import; False if it no longer does."""
     own = and_(PhaseImport.id == import_id, PhaseImport.attempt == attempt, PhaseImport.status == "running")
     values = {"stage": stage, "done": done, "lease_until": lease_until}
