@@ -202,7 +202,6 @@ def test_a_member_that_is_not_what_the_manifest_says_is_refused(here: ServedApp,
 AT_ONCE = sorted(set(HOSTILE) - {"a changed phase"})
 
 
-@pytest.mark.parametrize("what", AT_ONCE)
 def test_a_fault_while_the_phase_is_stored_leaves_nothing(
     here: ServedApp, archive: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -213,6 +212,7 @@ def test_a_fault_while_the_phase_is_stored_leaves_nothing(
     require_failed(here, here.admin(), archive.read_bytes(), "internal_error", "a fault of the service")
 
 
+@pytest.mark.parametrize("what", AT_ONCE)
 def test_what_is_no_archive_is_refused_at_once(here: ServedApp, what: str) -> None:
     files = stored_files(here)
     require_refused(send(here.admin(), HOSTILE[what][0]), 422, "invalid_archive")

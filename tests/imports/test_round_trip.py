@@ -135,13 +135,13 @@ def test_the_receipts_of_the_source_are_served_as_foreign_ones(trip: Trip) -> No
 def test_ids_of_the_source_are_kept_and_teams_are_ownerless(trip: Trip) -> None:
     admin, made = trip.apps[1].admin(), trip.imports[0]
     rows: list[dict[str, Any]] = []
-    cursor: dict[str, str] = {}
+    asked: dict[str, Any] = {"limit": 5}
     while True:
-        page = admin.get(f"/imports/{made['id']}/ids", params={"limit": "5", **cursor}).json()
+        page = admin.get(f"/imports/{made['id']}/ids", params=asked).json()
         rows += page["items"]
         if page["next"] is None:
             break
-        cursor = {"cursor": page["next"]}
+        asked["cursor"] = page["next"]
     by_kind = {kind: [row for row in rows if row["kind"] == kind] for kind in {row["kind"] for row in rows}}
     assert {kind: len(found) for kind, found in by_kind.items()} == {
         "challenge": 1,

@@ -112,6 +112,7 @@ class Importer:
             self._end(claim, _failure(error))
         except Exception:
             self._end(claim, _FAULT)
+            self._delete_archive(claim)
             raise
         self._delete_archive(claim)
 
