@@ -44,7 +44,7 @@ def staged_phase(
     Also raises InvalidArchive, ScoringProcessError and Unavailable.
     """
     with tempfile.TemporaryDirectory(prefix="assay-import-", dir=work) as name:
-        folder = Path(name)
+        folder = Path(name).resolve()  # a scoring process has another working directory
         staged = read_settings(archive, folder / "submissions")
         scorer = ArchiveScorer(archive, processes, files, folder, staged.recipes)
         staged.file_keys = scorer.file_keys

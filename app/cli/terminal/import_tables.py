@@ -20,7 +20,7 @@ def show_imports(console: "Console", rows: Sequence[Json]) -> None:
     columns = [
         Column("id", [row["id"] for row in rows]),
         Column("status", [row["status"] for row in rows]),
-        Column("source", [_source(row) for row in rows], wrap=True),
+        Column("source", [_phase(row) for row in rows], wrap=True),
         Column("challenge", [row["challenge"] or row["slug"] for row in rows], wrap=True),
         Column("scored", [_scored(row) for row in rows], right=True, drop_priority=1),
         Column("requested (UTC)", [format_time(row["requested_at"]) for row in rows], drop_priority=2),
@@ -48,8 +48,11 @@ def show_import(console: "Console", row: Json) -> None:
 
 
 def _source(row: Json) -> str:
-    origin = row["origin"]
-    return f"{origin['challenge']}/{origin['phase']} of {origin['url']}"
+    return _phase(row) + (f" of {row['origin']['url']}" if row["origin"]["url"] else "")
+
+
+def _phase(row: Json) -> str:
+    return f"{row['origin']['challenge']}/{row['origin']['phase']}"
 
 
 def _scored(row: Json) -> str:
