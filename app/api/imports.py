@@ -146,6 +146,7 @@ def import_shape(view: ImportView) -> ImportShape:
         errors.OwnPhase,
         errors.SlugTaken,
         errors.TooLarge,
+        errors.UnsupportedMedia,
         InvalidArchive,
         errors.Unavailable,
         errors.StorageAlmostFull,

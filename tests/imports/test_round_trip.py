@@ -15,6 +15,7 @@ from tests.journeys.support import require_refused
 from tests.live_service import Caller
 
 BOARD_FIELDS = ("rank", "rank_low", "rank_high", "tie_group", "method", "submitted_at", "entries", "baseline", "mark")
+RECEIPTS: tuple[dict[str, Any], ...] = ({"split": "private"}, {"split": "public"}, {"split": "all", "gold_version": 1})
 LOCAL = {"challenge", "phase", "submission", "team", "receipt_id"}
 
 
@@ -96,7 +97,7 @@ def test_own_receipts_state_what_the_receipts_of_the_source_state(trip: Trip) ->
     for rows in columns:
         if rows[0]["status"] != "finished" or rows[0].get("test"):
             continue
-        for query in ({"split": "private"}, {"split": "public"}, {"split": "all", "gold_version": 1}):
+        for query in RECEIPTS:
             answers = [
                 admin.get(f"/submissions/{row['id']}/receipt", params=query)
                 for admin, row in zip(admins, rows, strict=True)

@@ -7,14 +7,14 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from app.actions.imports.archived_fields import GoldRow
 from app.actions.imports.check_frozen_boards import FrozenBoards
 from app.actions.imports.read_settings import read_gold_rows, read_settings, require_known
 from app.actions.imports.score_archive import ArchiveScorer
 from app.actions.imports.staged_phase import StagedPhase, StagedSubmission
+from app.actions.imports.submission_stream import ArchivedSubmission, archived_submissions
 from app.archives.evidence import ArchivedFacts, TrustedKeys, check_receipt
 from app.archives.open_archive import Archive, InvalidArchive
-from app.archives.rows import GoldRow
-from app.archives.submission_stream import ArchivedSubmission, archived_submissions
 from app.errors import Unavailable
 from app.files import FileStore
 from app.scoring_processes import ScoringProcesses

@@ -5,10 +5,10 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
+from app.actions.imports.archived_fields import FrozenRow, parse_row
 from app.actions.imports.staged_phase import Key, StagedFrozenBoard
 from app.archives import layout
 from app.archives.open_archive import Archive, InvalidArchive
-from app.archives.rows import FrozenRow, parse_row
 from app.scoring.declaration.recipe import ScoringRecipe
 from app.scoring.standings import round_significant
 from app.store.types import format_timestamp

@@ -4,10 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from zoneinfo import available_timezones
 
-from app.actions.imports.staged_phase import StagedPhase
-from app.archives import layout
-from app.archives.open_archive import Archive, InvalidArchive
-from app.archives.rows import (
+from app.actions.imports.archived_fields import (
     ChallengeRow,
     GoldRow,
     ManifestHead,
@@ -18,6 +15,9 @@ from app.archives.rows import (
     VersionsRow,
     parse_row,
 )
+from app.actions.imports.staged_phase import StagedPhase
+from app.archives import layout
+from app.archives.open_archive import Archive, InvalidArchive
 from app.scoring import SCORER_VERSION
 
 MAX_ROWS = {layout.RECIPES: 10_000, layout.GOLD: 1000, layout.SWITCHES: 10_000, layout.TEAMS: 100_000}

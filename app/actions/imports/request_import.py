@@ -9,9 +9,9 @@ from sqlalchemy.exc import IntegrityError
 from app.actions.access import Caller, require_administrator
 from app.actions.audit.record import record
 from app.actions.challenges.create_challenge import require_free_slug
+from app.actions.imports.archived_fields import ManifestHead
 from app.actions.imports.read_settings import read_head
 from app.archives.open_archive import open_archive
-from app.archives.rows import ManifestHead
 from app.errors import AlreadyImported, NotFound, OwnPhase
 from app.files import StoredFile
 from app.store import clock

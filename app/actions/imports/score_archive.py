@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from app.actions.imports.archived_fields import GoldRow, RecipeRow, ScoreRow, SubmissionRow
 from app.actions.imports.staged_phase import Key, StagedGold, StagedScore
 from app.archives.archived_files import file_kind
 from app.archives.open_archive import Archive, InvalidArchive
 from app.archives.rescoring import find_differences
-from app.archives.rows import GoldRow, RecipeRow, ScoreRow, SubmissionRow
 from app.errors import AssayError
 from app.files import UPLOADS, FileStore, new_key
 from app.pipeline import SourceFile

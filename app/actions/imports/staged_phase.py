@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from app.archives.rows import (
+from app.actions.imports.archived_fields import (
     ChallengeRow,
     FrozenRow,
     GoldRow,

@@ -8,12 +8,12 @@ from app.actions.access import Caller
 from app.actions.audit.record import record
 from app.actions.challenges.change_recipe import recipe_fingerprint
 from app.actions.challenges.create_challenge import require_free_slug
+from app.actions.imports.archived_fields import RecipeRow, SwitchRow, VersionsRow
 from app.actions.imports.staged_phase import StagedGold, StagedPhase
 from app.actions.imports.store_submissions import SubmissionRows
 from app.actions.receipts.issue_receipts import ReceiptIssuer
 from app.actions.transparency.add_record import add_record
 from app.archives.open_archive import Archive, InvalidArchive
-from app.archives.rows import RecipeRow, SwitchRow, VersionsRow
 from app.errors import AssayError
 from app.scoring.declaration.recipe import parse_recipe
 from app.store import board_invalidation, clock

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from app.actions.imports.archived_fields import ReceiptRow, ScoreRow, SubmissionRow, parse_row
 from app.archives.layout import RECEIPTS, SCORES, SUBMISSIONS
 from app.archives.open_archive import Archive, InvalidArchive
-from app.archives.rows import ReceiptRow, ScoreRow, SubmissionRow, parse_row
 
 MAX_OF_SUBMISSION = 10_000
 """Scores and receipts of one submission, each; a phase has some of each for every version."""
