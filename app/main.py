@@ -88,6 +88,7 @@ API_TAGS = [
     {"name": "teams", "description": "Registrations and teams."},
     {"name": "gold", "description": "The true labels. For organizers only."},
     {"name": "submissions", "description": "Submit predictions, read scores."},
+    {"name": "imports", "description": "Phases from archives of other installations."},
     {"name": "leaderboards", "description": "The ranking of teams."},
     {"name": "audit", "description": "Who did what, when and why."},
     {"name": "log", "description": "The transparency log, with which others verify what was recorded."},

@@ -199,6 +199,7 @@ class Settings(BaseSettings):
     max_challenge_file: int = Field(
         4096 * MIB, ge=1024, description="Bytes of a file that a challenge offers, such as training data."
     )
+    max_import: int = Field(4096 * MIB, ge=1024, description="Bytes of an archive of a phase that is imported.")
     max_expanded: int = Field(1024 * MIB, ge=1024, description="Bytes of an upload after decompression.")
     max_records: int = Field(10_000_000, ge=1, description="Records in one file.")
     max_classes: int = Field(100_000, ge=2, description="Classes of one vocabulary.")

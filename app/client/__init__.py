@@ -7,6 +7,7 @@ from app.client.board_calls import BoardCalls
 from app.client.challenge_calls import ChallengeCalls
 from app.client.disqualification_calls import DisqualificationCalls
 from app.client.gold_calls import GoldCalls
+from app.client.import_calls import ImportCalls
 from app.client.item_calls import ItemCalls
 from app.client.log_calls import LogCalls
 from app.client.submission_calls import FINAL, SubmissionCalls
@@ -28,6 +29,7 @@ class Client(
     BoardCalls,
     AuditCalls,
     LogCalls,
+    ImportCalls,
 ):
     """A client of one service with one token, to be used as a context manager; every method is one API call."""
 

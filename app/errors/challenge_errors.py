@@ -10,6 +10,20 @@ class SlugTaken(Conflict):
     remedy = "Choose another slug."
 
 
+class AlreadyImported(Conflict):
+    """This phase was imported before, or its import is under way."""
+
+    code = "already_imported"
+    remedy = "Read the import that 'import' names; a phase is imported once, whichever export of it is sent."
+
+
+class OwnPhase(Conflict):
+    """The archive is of a phase of this installation, which is here already."""
+
+    code = "own_phase"
+    remedy = "Import it into another installation, or copy the challenge: assay challenge copy."
+
+
 class PhaseNameTaken(Conflict):
     """A phase with this name already exists in this challenge."""
 

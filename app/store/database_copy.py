@@ -27,7 +27,7 @@ from app.settings import Settings
 from app.store.migrate import require_head, upgrade
 from app.store.queries.file_references import has_file
 from app.store.session import Database, ReadSession, WriteSession
-from app.store.tables import Base, ChallengeFile, GoldVersion, PreparedGold, Submission, WorkerRow
+from app.store.tables import Base, ChallengeFile, GoldVersion, PhaseImport, PreparedGold, Submission, WorkerRow
 
 BATCH_ROWS = 200  # few, because some rows are large
 TRANSIENT_TABLES = {WorkerRow.__tablename__, PreparedGold.__tablename__}
@@ -110,18 +110,19 @@ def stored_files(connection: SnapshotConnection) -> Iterator[SnapshotFile]:
     query = union_all(
         *(
             select(literal(f"{row.__tablename__} ") + row.id, row.file_key, row.sha256, row.size).where(has_file(row))
-            for row in (Submission, GoldVersion, ChallengeFile)
+            for row in (Submission, GoldVersion, ChallengeFile, PhaseImport)
         )
     )
     for columns in connection.execute(query, execution_options={"yield_per": BATCH_ROWS}):
-        yield SnapshotFile(*columns)
+        name, key, sha256, size = columns
+        yield SnapshotFile(name, str(key), sha256, size)
 
 
 def total_file_bytes(connection: SnapshotConnection) -> int:
     """The total size of the stored files that rows refer to."""
     return sum(
         connection.scalar(select(func.sum(row.size)).where(has_file(row))) or 0
-        for row in (Submission, GoldVersion, ChallengeFile)
+        for row in (Submission, GoldVersion, ChallengeFile, PhaseImport)
     )
 
 

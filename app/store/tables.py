@@ -19,6 +19,7 @@ from app.store.base import ID, Base, JSONObject, one_of_check
 from app.store.challenge_tables import *  # noqa: F403
 from app.store.evidence_tables import *  # noqa: F403
 from app.store.frozen_tables import *  # noqa: F403
+from app.store.import_tables import *  # noqa: F403
 from app.store.ranking_tables import *  # noqa: F403
 from app.store.ranking_tables import submission_indexes
 from app.store.team_tables import *  # noqa: F403

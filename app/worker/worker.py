@@ -15,6 +15,7 @@ from typing import Any
 
 import structlog
 
+from app.actions.imports.run_import import Importer
 from app.actions.operations.forget_keys import ExpiredKeys
 from app.actions.operations.read_backlog import BacklogCollector
 from app.actions.operations.remove_unscored_files import UnscoredFiles
@@ -59,6 +60,7 @@ GOLD_PROCESSES = 1  # for gold alone, so that no participant can delay an organi
 REAP_SECONDS = 2.0
 RECONCILE_SECONDS = 5.0
 SWITCH_SECONDS = 0.5  # a switch follows its last score after that long
+IMPORT_SECONDS = 1.0
 SWEEP_SECONDS = 3600.0
 CLEAN_UP_SECONDS = 600.0  # long enough for a download to open its file, see UnscoredFiles
 MAX_CLAIM_TRIES = 20
@@ -132,6 +134,9 @@ class Worker:
         self._rescorer = Rescorer(self._context, slots, None if db.sqlite else self._lease, self._unsettled.append)
         self._previewer = Previewer(self._context, self._rescorer.wake, lambda: self._rescorer.slots.ended)
         self._analyst = Analyst(settings, self._context, self._rescorer.slots, work)
+        self._importer = Importer(
+            self._context, work, self._rescorer.slots.wait_for_free_slot, scoring_seconds=settings.scoring_seconds
+        )
         self._sweeper = OrphanFileSweeper(db, files)
         self._sequencer = Sequencer(settings, db)
         self._missing_receipts = MissingReceipts(self._context, issuer, self._rescorer.slots.wait_for_free_slot)
@@ -146,6 +151,7 @@ class Worker:
             self._receipt_keys.registered(session)
         if self._db.sqlite:
             self._analyst.requeue_interrupted()
+            self._importer.requeue_interrupted()
             with self._db.write() as session:
                 count = score_submission.requeue_interrupted_tasks(session, self._context)
             if count:
@@ -165,6 +171,7 @@ class Worker:
             self._sequencer.start(self._jobs)
         self._jobs.every(SWEEP_SECONDS, self._missing_receipts.issue_missing)
         self._jobs.every(PREVIEW_SECONDS, self._previewer.advance)
+        self._jobs.every(IMPORT_SECONDS, self._importer.import_waiting)
         self._jobs.run(lambda: self.queue.run(self._work, self._jobs.stop), "scheduler")
         self._jobs.run(lambda: self._rescorer.run(self._jobs.stop), "rescorer")
         self._jobs.run(lambda: self._analyst.run(self._jobs.stop), "analyst")

@@ -36,7 +36,7 @@ WAITS: list[tuple[ModuleType, str]] = [
 ADMIN_TOKEN = "an administrator's token for tests only"
 WORKER_JOBS = (
     *("analyst", "rescorer", "raise_scorer", "switch_boards", "advance", "issue_missing"),
-    *("sequence_waiting", "cosign_latest", "sweep", "forget_keys", "remove_unscored"),
+    *("sequence_waiting", "cosign_latest", "import_waiting", "sweep", "forget_keys", "remove_unscored"),
 )
 """How the threads of a worker are called that look for work now and then, whatever requests do."""
 

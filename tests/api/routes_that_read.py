@@ -22,6 +22,9 @@ READ: dict[str, list[str]] = {  # every route that reads, with the queries that 
     "/api/v1/users": [],
     "/api/v1/users/{user_id}": [],
     "/api/v1/invitations": [],
+    "/api/v1/imports": ["limit=1"],
+    "/api/v1/imports/{import_id}": [],
+    "/api/v1/imports/{import_id}/ids": ["kind=team"],
     "/api/v1/audit": [],
     "/api/v1/audit/{entry_id}/proof": [],
     "/api/v1/log": [],
@@ -89,6 +92,7 @@ READ: dict[str, list[str]] = {  # every route that reads, with the queries that 
     SUBMISSIONS + "/problems": [],
     SUBMISSIONS + "/receipt": ["split=public", "split=private", "gold_version=1", "gold_version=2"],
     SUBMISSIONS + "/receipt/proof": ["split=public", "split=private", "gold_version=1"],
+    SUBMISSIONS + "/receipt/foreign": [],
     SUBMISSIONS + "/report": [
         "part=per_class",
         "part=confusion",

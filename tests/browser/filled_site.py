@@ -11,6 +11,7 @@ from typing import Any
 from app.actions.accounts.bootstrap import create_user
 from app.cli.demo_data import DemoLoader
 from tests.browser import crowded, sounds
+from tests.journeys.audited_objects import ARCHIVE
 from tests.journeys.support import require_finished, write_session_of
 from tests.live_service import PASSWORD, ROOT, Caller, Live, open_challenge
 from tests.web.reader import Reader
@@ -88,7 +89,8 @@ def _administrator(site: FilledSite) -> None:
     email = "administrator@example.org"
     with write_session_of(site.live) as session:
         create_user(session, email=email, name="Ada Administrator", password=PASSWORD, admin=True)
-    site.people["administrator"] = site.live.caller(site.live.admin_token, email=email)
+    admin = site.people["administrator"] = site.live.caller(site.live.admin_token, email=email)
+    site.names["import"] = admin.post("/imports", content=ARCHIVE).raise_for_status().json()["id"]
 
 
 def _digits(site: FilledSite) -> None:

@@ -116,6 +116,8 @@ ALL_VIEWS = (
     PageView("administration-users", "administrator", "/administration/users"),
     PageView("administration-user", "administrator", "/administration/users/{user}"),
     PageView("administration-invitations", "administrator", "/administration/invitations"),
+    PageView("administration-imports", "administrator", "/administration/imports"),
+    PageView("administration-import", "administrator", "/administration/imports/{import}"),
     PageView("administration-audit", "administrator", "/administration/audit"),
     PageView("administration-challenges", "administrator", "/administration/challenges"),
     PageView("administration-workers", "administrator", "/administration/workers"),

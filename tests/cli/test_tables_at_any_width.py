@@ -21,6 +21,7 @@ from app.cli.terminal import (
     board_tables,
     correction_tables,
     gold_facts,
+    import_tables,
     item_tables,
     object_tables,
     order_tables,
@@ -57,6 +58,10 @@ REGISTRATION: dict[str, Any] = {"id": IDS[0], "user": {"name": LONG, "email": "a
 REGISTRATION |= {"team": TEAM, "status": "approved", "reason": LONG, "terms_version": 2, "created_at": TIME}
 REGISTRATION["history"] = [{"at": TIME, "action": "approved", "role": "organizer", "reason": LONG}]
 USER = {"id": IDS[0], "email": "a.rather.long.name@example.org", "name": LONG, "approved": True, "created_at": TIME}
+IMPORT: dict[str, Any] = {"id": IDS[0], "status": "failed", "slug": "digits", "challenge": None, "phase": None}
+IMPORT |= {"done": 3, "total": 5, "stage": "", "requested_at": TIME, "failure": {"detail": LONG, "remedy": LONG}}
+IMPORT["origin"] = {"challenge": "digits", "phase": "main", "url": "https://assay.example.org", "exported_at": TIME}
+IMPORT["ids"] = [{"kind": "team", "origin_id": IDS[0], "local_id": IDS[1]}]
 TOKEN = {"id": IDS[0], "name": LONG, "scopes": ["read", "submit"], "last_used_at": TIME, "expires_at": TIME}
 INVITATION = {"id": IDS[0], "note": LONG, "uses": 1, "max_uses": 30, "expires_at": TIME}
 ENTRY: dict[str, Any] = {"at": TIME, "actor": {"id": IDS[1], "name": LONG}, "role": "owner", "reason": LONG}
@@ -154,6 +159,8 @@ TABLES: Mapping[str, Callable[[Console], None]] = {
     "show_tokens": lambda console: account_tables.show_tokens(console, [TOKEN]),
     "show_invitations": lambda console: account_tables.show_invitations(console, [INVITATION]),
     "show_files": lambda console: announcement_tables.show_files(console, [FILE]),
+    "show_imports": lambda console: import_tables.show_imports(console, [IMPORT]),
+    "show_import": lambda console: import_tables.show_import(console, IMPORT),
     "show_organizers": lambda console: announcement_tables.show_organizers(console, [USER | {"role": "owner"}]),
     "show_trail": lambda console: audit_table.show_trail(console, [ENTRY], with_challenge=True),
     "show_previews": lambda console: correction_tables.show_previews(console, [PREVIEW]),

@@ -191,6 +191,7 @@ def _build(stage: Stage, state: str) -> dict[str, str]:
         "file_name": FILE_NAME,
         "announcement_id": ABSENT,
         "invitation_id": ABSENT,
+        "import_id": ABSENT,
         "user_id": ABSENT,
         "token_id": ABSENT,
         "entry_id": ABSENT,

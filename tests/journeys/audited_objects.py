@@ -1,5 +1,8 @@
 """The paths and bodies of the acts that are audited."""
 
+from app.scoring import SCORER_VERSION
+from tests.archives.building import good_members, manifest_of, pack
+
 CHALLENGE = "/challenges/{slug}"
 PHASE = CHALLENGE + "/phases/main"
 EXTRA = CHALLENGE + "/phases/extra"
@@ -28,3 +31,14 @@ SETS_PHASE = "/challenges/{gone}-sets/phases/main"
 WHY = {"reason": "Agreed on Monday."}
 PARTITION = {f"t{number}": "one" for number in (1, 2, 3, 4)}
 ADMINISTRATOR = "administrator"
+ARCHIVE = pack(
+    good_members(),
+    manifest_of(
+        good_members(),
+        program="1",
+        scorer_version=SCORER_VERSION,
+        exported_at="2027-01-01T00:00:00Z",
+        origin={"url": "https://example.org", "challenge_id": "1" * 32, "phase_id": "2" * 32},
+    ),
+)
+"""An archive that a request accepts; what it holds is refused later."""

@@ -7,6 +7,7 @@ Requests to routes with a parameter `reason` get one without a word in the row.
 from tests.journeys.audited_act import Act
 from tests.journeys.audited_objects import (
     ADMINISTRATOR,
+    ARCHIVE,
     CHALLENGE,
     DRAFT,
     EXTRA,
@@ -49,6 +50,12 @@ ACCOUNTS = (
     Act("dan", "POST", "/me/password", body={"current": PASSWORD, "new": f"{PASSWORD}, new"}),
     Act("eve", "DELETE", "/me", ("user.delete",), body={"password": PASSWORD}, role="user"),
     # administrators
+    Act(
+        *("admin", "POST", "/imports", ("import.request",)),
+        body=ARCHIVE,
+        role=ADMINISTRATOR,
+        changes={"slug": (None, "digits")},
+    ),
     Act("admin", "DELETE", "/tokens/{token_id}", ("token.revoke",), role=ADMINISTRATOR),
     Act(
         *("admin", "PATCH", "/users/{new}", ("user.approve",)),

@@ -21,11 +21,13 @@ from app.store.tables import (
     ChallengeFile,
     ChallengeTerms,
     EntryCount,
+    ForeignReceipt,
     FormerChallengeSlug,
     FormerPhaseSlug,
     FrozenBoard,
     GoldVersion,
     IdempotencyKey,
+    ImportedId,
     Invitation,
     KnownAddress,
     LogCheckpoint,
@@ -35,6 +37,7 @@ from app.store.tables import (
     Organizer,
     PasswordReset,
     Phase,
+    PhaseImport,
     PreparedGold,
     QuotaEntry,
     QuotaGrant,
@@ -172,6 +175,7 @@ def fill_tables(session: Session) -> RowIds:
     frozen = {"title": "Final", "reason": "Agreed", "sha256": "0" * 64, "content": "{}"}
     add_row(session, FrozenBoard(phase_id=phase, number=1, frozen_by=user, **frozen))
     _fill_evidence(session, key)
+    _fill_import(session, challenge, key)
     return RowIds(user, challenge, recipe, phase, gold, team, submission_id)
 
 
@@ -182,3 +186,11 @@ def _fill_evidence(session: Session, key: dict[str, Any]) -> None:
     add_row(session, LogRecord(kind="audit", entry="0" * 64, origin_id=origin, position=0))
     add_row(session, LogTile(origin_id=origin, level=0, number=0, hashes=b"0"))
     add_row(session, LogCheckpoint(origin_id=origin, size=1, note=""))
+
+
+def _fill_import(session: Session, challenge: str, key: dict[str, Any]) -> None:
+    came = {"slug": "digits", "origin": {}, "origin_phase_id": "0" * 32, "sha256": "0" * 64, "size": 1}
+    import_id = add_row(session, PhaseImport(status="done", challenge_id=challenge, **came))
+    add_row(session, ImportedId(import_id=import_id, kind="phase", origin_id="0" * 32, local_id="0" * 32))
+    receipt = {"import_id": import_id, "origin_id": "0" * 32, "split": "all", "envelope": "{}"}
+    add_row(session, ForeignReceipt(**receipt, **key))

@@ -85,5 +85,7 @@ PAGE_NEEDS: dict[str, tuple[str, ...]] = {
     "/administration/challenges": ("/usage",),
     "/administration/workers": ("/queue",),
     "/administration/invitations": ("/invitations",),
+    "/administration/imports": ("/imports",),
+    "/administration/imports/{import_id}": ("/imports/{import_id}",),
     "/administration/audit": ("/audit",),
 }

@@ -14,7 +14,7 @@ from tests.live_service import PASSWORD
 from tests.web.desk import administrator, new_account, person
 from tests.web.reader import Reader, heading
 
-PAGES = ("", "/users", "/challenges", "/workers", "/invitations", "/audit")
+PAGES = ("", "/users", "/challenges", "/workers", "/invitations", "/imports", "/audit")
 USERS = "/administration/users"
 
 

@@ -93,6 +93,7 @@ async def receive_upload(
     turn: Callable[[], Awaitable[None]] | None = None,
     large: AbstractContextManager[object] | None = None,
     max_bytes: int | None = None,
+    limit_setting: str = "ASSAY_MAX_CHALLENGE_FILE",
 ) -> Result:
     """Store the body, or the file of a form, and return the result of `use_file`. If that raises, the file is deleted.
 
@@ -101,7 +102,7 @@ async def receive_upload(
 
     A body below BUFFER_BYTES stays in memory, if there is any, until it is complete, so that it needs a thread only
     once; the context `large` is entered for a larger one. With `turn`, the complete body waits on disk until that
-    returns. `max_bytes` is the limit of a file of a challenge, in place of that of predictions and gold.
+    returns. `max_bytes` is the limit of another file, in place of that of predictions and gold, by `limit_setting`.
 
     Raises TooLarge, StorageAlmostFull, BadRequest if the client disconnects, and whatever `use_file` raises.
     """
@@ -111,7 +112,7 @@ async def receive_upload(
             enter_large = partial(stack.enter_context, large or nullcontext())
             size_limit = _UploadSizeLimit(max_bytes or state.settings.max_upload, max_useful_bytes)
             if max_bytes is not None:
-                size_limit.remedy = "Ask the administrator to raise ASSAY_MAX_CHALLENGE_FILE."
+                size_limit.remedy = f"Ask the administrator to raise {limit_setting}."
             rest = await _write_body(request, state, body, size_limit, enter_large)
             if turn is not None:
                 await run_in_threadpool(body.write, rest)

@@ -37,6 +37,7 @@ PATH_PARAMETERS = {
     "registration_id": "The `id` of the registration.",
     "team_id": "The `id` of the team.",
     "invitation_id": "The `id` of the invitation.",
+    "import_id": "The `id` of the import.",
     "user_id": "The `id` of the user.",
     "announcement_id": "The `id` of the announcement.",
     "file_name": "The `name` of the file.",

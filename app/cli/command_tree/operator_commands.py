@@ -51,6 +51,18 @@ COMMANDS: tuple[CommandDeclaration | GroupDeclaration, ...] = (
         "Restore a backup into an empty installation, on SQLite or PostgreSQL, with uploads in a folder or a bucket.",
         "assay restore backups/2026-01-31 --data-dir ./new-data",
     ),
+    CommandDeclaration(
+        "import",
+        "importing.import_phase",
+        "Import a phase of another installation: its scores are computed again before anybody sees it.",
+        'assay import digits.zip --slug digits-2026 --reason "The workshop has moved"',
+    ),
+    CommandDeclaration(
+        "imports",
+        "importing.list_imports",
+        "List the imports of phases, newest first, or show one. Requires an administrator.",
+        "assay imports",
+    ),
     GroupDeclaration(
         "keys",
         "Show and replace the key with which this installation signs receipts.",

@@ -49,6 +49,8 @@ ADVICE: dict[str, str] = {
     "no_gold": "An organizer must upload the gold labels first: assay gold upload {slug} -f FILE --activate.",
     "gold_not_draft": "Upload a new version: assay gold upload {slug} -f FILE.",
     "not_finished": "Select a submission that has scores or is waiting for them: 'assay submissions SLUG' lists them.",
+    "already_imported": "'assay imports' shows the import; a phase is imported once, whichever export of it is sent.",
+    "own_phase": "Import it into another installation, or copy the challenge: assay challenge copy.",
     "request_in_flight": "Wait until it has finished, or try again later.",
     "too_large": "Compress the file (.gz or .zst), or ask the administrator for a higher limit.",
     "unsupported_media_type": "The file name must end in .json, .jsonl, .csv, .tsv, .npz, .parquet or .arrow, which .gz or .zst may follow.",

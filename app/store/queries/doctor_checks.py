@@ -10,7 +10,7 @@ from app.store import clock
 from app.store.queries.file_references import has_file
 from app.store.queries.tasks import due_condition
 from app.store.session import ReadSession
-from app.store.tables import Challenge, ChallengeFile, GoldVersion, Phase, ScoreTask, Submission, WorkerRow
+from app.store.tables import Challenge, ChallengeFile, GoldVersion, Phase, PhaseImport, ScoreTask, Submission, WorkerRow
 from app.task_priorities import RESCORING_PRIORITY
 
 
@@ -73,9 +73,9 @@ def recent_failures(session: ReadSession, span: timedelta) -> Counter[str]:
 def referenced_files(session: ReadSession, newest: int | None = None) -> list[ReferencedFile]:
     """The files that rows refer to: all, or those of the `newest` rows of each table."""
     files: list[ReferencedFile] = []
-    for row in (Submission, GoldVersion, ChallengeFile):
+    for row in (Submission, GoldVersion, ChallengeFile, PhaseImport):
         query = select(row.file_key, row.sha256, row.size).where(has_file(row)).order_by(row.id.desc()).limit(newest)
-        files += [ReferencedFile(*columns) for columns in session.execute(query)]
+        files += [ReferencedFile(str(key), sha256, size) for key, sha256, size in session.execute(query)]
     return files
 
 

@@ -18,6 +18,7 @@ PAGES = {
     "challenges": "Challenges",
     "workers": "Workers and checks",
     "invitations": "Invitations",
+    "imports": "Imports",
     "audit": "Audit trail",
 }
 

@@ -1,0 +1,1 @@
+"""Imports of phases from archives of other installations."""
