@@ -149,9 +149,11 @@ class _SubmissionChecker:
         if not each.receipts:
             return
         values: dict[Any, Any] = {
-            (row.submission, row.gold_version, row.scorer_version, row.split): row.metrics for row in each.scores
+            (row.submission, row.gold_version, row.recipe_version, row.scorer_version, row.split): row.metrics
+            for row in each.scores
         }
-        facts = ArchivedFacts({each.row.id: each.row.sha256}, self._commitments, values)
+        team = None if each.row.sent_team else each.row.team
+        facts = ArchivedFacts({each.row.id: each.row.sha256}, {each.row.id: team}, self._commitments, values)
         for receipt in each.receipts:
             require_known(receipt, self._golds, self._recipes, f"Receipt {receipt.id}")
             for name in filter(None, (receipt.file, receipt.proof)):
