@@ -225,6 +225,7 @@ def play(app: ServedApp, stage: Stage, which: int, record: Recording) -> None:
         "registration_id": registrations[0],
         "team_id": app.admin().get("/challenges/pets/teams").json()["items"][0]["id"],
         "entry_id": "0" * 32,
+        "import_id": "0" * 32,
         "level": "0",
         "number": "000.p/1",
         "label": "first",

@@ -109,6 +109,8 @@ NAMES_OF_OBJECTS = frozenset(["SLUG", "PHASE", "TEAM", "ID", "VERSION", "MEMBER"
 NOT_COMPLETED = {
     ("audit", "object_id"),  # the id of anything
     ("challenge", "delete", "confirm"),  # to be typed
+    ("import", "slug"),  # of a new challenge
+    ("imports", "import_id"),
     ("log", "proof", "challenge"),
     ("log", "proof", "entry"),  # an id of the audit trail
     ("recipe", "activate", "version"),
