@@ -23,20 +23,24 @@ OUTCOMES = {
 
 def show_verification(console: "Console", found: Json) -> None:
     """Print what an archive holds, and each fault."""
+    from app.scoring.declaration.metric_syntax import pluralize
+
     about = f"{clean(found['challenge'])}, phase {clean(found['phase'])}, exported {clean(found['exported_at'])}"
     console.print(f"Archive of {about}", **PLAIN)
-    counts = f"{found['members']} members, {found['gold_versions']} gold versions, {found['submissions']} submissions"
-    console.print(f"{counts}, {found['receipts']} receipts, {found['frozen_boards']} frozen boards", **PLAIN)
+    nouns = ("member", "gold version", "submission", "receipt", "frozen board")
+    counts = [pluralize(found[noun.replace(" ", "_") + "s"], noun) for noun in nouns]
+    console.print(", ".join(counts), **PLAIN)
     if found["files_missing"]:
-        console.print(f"{found['files_missing']} files had been deleted before the export.", **PLAIN)
+        deleted = pluralize(found["files_missing"], "file was", "files were")
+        console.print(f"{deleted} deleted before the export.", **PLAIN)
     told = {
-        "commitments": "gold versions are those that their commitments name",
-        "signatures": "receipts are signed by the keys given",
-        "logged": "receipts are in the log with the key given",
+        "commitments": ("gold_versions", "gold versions are those that their commitments name"),
+        "signatures": ("receipts", "receipts are signed by the keys given"),
+        "logged": ("receipts", "receipts are in the log with the key given"),
     }
-    for name, text in told.items():
+    for name, (of, text) in told.items():
         if found[name]:
-            console.print(f"{found[name]} {text}.", **PLAIN)
+            console.print(f"{found[name]} of {found[of]} {text}.", **PLAIN)
     for fault in found["faults"][:MAX_FAULTS]:
         console.print(f"Fault: {clean(fault)}", **PLAIN)
     if len(found["faults"]) > MAX_FAULTS:
