@@ -67,12 +67,12 @@ def _trusted_keys(keys: str | None, log_key: str | None) -> "TrustedKeys":
     from app.archives.evidence import TrustedKeys
     from app.receipts.dsse import ReceiptRefused
     from app.receipts.jwk import parse_key_set
-    from app.tlog.note import NoteRefused, parse_verifier_key
+    from app.tlog.note import NoteRefused, parse_log_key
 
     try:
         return TrustedKeys(
             {} if keys is None else parse_key_set(read_keys(keys)),
-            None if log_key is None else parse_verifier_key(log_key),
+            None if log_key is None else parse_log_key(log_key),
         )
     except ReceiptRefused as refused:
         raise CommandError(f"receipt_{refused.code}", refused.detail, "Get the keys from the service.") from None

@@ -130,11 +130,11 @@ def verify_log(
     if (proof is not None or tiles is not None) and key is None:
         raise typer.BadParameter("required: nothing is proved by a key that you do not know", param_hint="--key")
     with command_output(as_json=as_json) as out:
-        from app.tlog.note import parse_verifier_key
+        from app.tlog.note import parse_log_key, parse_witness_key
 
-        witnesses = [parse_verifier_key(each) for each in witness or ()]
+        witnesses = [parse_witness_key(each) for each in witness or ()]
         if proof is not None:
-            _report(out, *_verify_proof(proof, receipt, parse_verifier_key(key or ""), witnesses))
+            _report(out, *_verify_proof(proof, receipt, parse_log_key(key or ""), witnesses))
             return
         checkpoints: dict[str, Any] = {"old": old, "new": new, "witnesses": witnesses}
         if tiles is not None:
@@ -220,9 +220,9 @@ def _verify_tree(
     witnesses: "list[VerifierKey]",
 ) -> tuple[list[Check], dict[str, Any]]:
     from app.tlog import verification
-    from app.tlog.note import parse_verifier_key
+    from app.tlog.note import parse_log_key
 
-    trusted = parse_verifier_key(key or source.vkey or "")
+    trusted = parse_log_key(key or source.vkey or "")
     content = source("checkpoint") if new is None else _read(new)
     latest = verification.verified_checkpoint(content.decode(errors="replace"), trusted, witnesses)
     own = "" if key is not None else " The key is the one that the service names: compare it with a published one."

@@ -71,6 +71,22 @@ class VerifierKey:
             raise NoteRefused(f"The signature by {self.name} is not valid.") from fault
 
 
+def parse_log_key(text: str) -> VerifierKey:
+    """The key of a log that signs its checkpoints; raises NoteRefused, also for the key of a witness."""
+    return _of_kind(parse_verifier_key(text), ED25519, "sign checkpoints of a log")
+
+
+def parse_witness_key(text: str) -> VerifierKey:
+    """The key of a witness that cosigns checkpoints; raises NoteRefused, also for the key of a log."""
+    return _of_kind(parse_verifier_key(text), COSIGNATURE, "make cosignatures")
+
+
+def _of_kind(key: VerifierKey, kind: int, what: str) -> VerifierKey:
+    if key.kind != kind:
+        raise NoteRefused(f"The key of {key.name} does not {what}: its type has to be 0x{kind:02x}.")
+    return key
+
+
 def parse_verifier_key(text: str) -> VerifierKey:
     """The key that `name+hash+base64` writes; raises NoteRefused."""
     name, _, rest = text.strip().partition("+")

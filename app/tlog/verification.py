@@ -105,7 +105,7 @@ def verify_record(proof: LogProof, key: VerifierKey, witnesses: Iterable[Verifie
         proof.note.require_signature(witness)
     try:
         record = json.loads(proof.extra[SALT_BYTES:])
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise NoteRefused("The record of the proof is not JSON.") from error
     if not isinstance(record, dict):
         raise NoteRefused("The record of the proof is no JSON object.")

@@ -32,6 +32,7 @@ ORIGIN = "scores.example.org/assay/log"
 @pytest.fixture(scope="module")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     service = Live(tmp_path_factory.mktemp("log") / "data", public_url=PUBLIC_URL).start()
+    eventually(lambda: file_of(service, "checkpoint").status_code == 200, "the log has begun")
     yield service
     service.stop()
 

@@ -1,6 +1,7 @@
 """Signed notes, checkpoints and proofs against published vectors, and against changed bytes."""
 
 import base64
+import hashlib
 from collections.abc import Sequence
 from itertools import combinations
 
@@ -19,13 +20,16 @@ from app.tlog.note import (
     Signature,
     VerifierKey,
     cosigned_message,
+    parse_log_key,
     parse_note,
     parse_signatures,
     parse_verifier_key,
+    parse_witness_key,
     sign_text,
     valid_signatures,
 )
 from app.tlog.proof import LogProof, parse_proof, witness_request
+from app.tlog.verification import verify_record
 from tests.tlog.published_vectors import (
     MISFIT_VKEYS,
     NOTE_TEXT,
@@ -185,3 +189,20 @@ def test_a_request_to_a_witness() -> None:
     note = parse_note(CHECKPOINT)
     assert witness_request(0, [], note) == f"old 0\n\n{CHECKPOINT}"
     assert witness_request(7, [bytes(32)], note) == f"old 7\n{base64.b64encode(bytes(32)).decode()}\n\n{CHECKPOINT}"
+
+
+def test_a_log_does_not_stand_for_its_own_witness() -> None:
+    log, witness = (str(VerifierKey("keys.example/a", kind, PUBLIC)) for kind in (ED25519, COSIGNATURE))
+    assert parse_log_key(log) == parse_verifier_key(log)
+    assert parse_witness_key(witness) == parse_verifier_key(witness)
+    with pytest.raises(NoteRefused, match="0x04"):
+        parse_witness_key(log)
+    with pytest.raises(NoteRefused, match="0x01"):
+        parse_log_key(witness)
+
+
+def test_a_record_that_nests_too_deeply_is_refused() -> None:
+    extra = bytes(32) + b"[" * 100_000
+    proof = proof_of(0, [hashlib.sha256(extra).digest()], extra)
+    with pytest.raises(NoteRefused, match="not JSON"):
+        verify_record(proof, LOG_KEY)

@@ -14,7 +14,7 @@ from app.store.queries import log_trees
 from app.store.session import Database
 from app.tlog.checkpoint import Checkpoint, parse_size, read_checkpoint
 from app.tlog.merkle import ProofRefused, consistency_proof
-from app.tlog.note import COSIGNATURE, Note, NoteRefused, Signature, VerifierKey, parse_signatures, parse_verifier_key
+from app.tlog.note import Note, NoteRefused, Signature, VerifierKey, parse_signatures, parse_witness_key
 from app.tlog.note import valid_signatures as valid
 from app.tlog.proof import witness_request
 
@@ -50,10 +50,7 @@ def parse_witnesses(setting: str) -> list[Witness]:
     found = []
     for each in filter(None, (part.strip() for part in setting.split(","))):
         address, _, vkey = each.partition(" ")
-        key = parse_verifier_key(vkey)
-        if key.kind != COSIGNATURE:
-            raise NoteRefused(f"The key of {key.name} does not make cosignatures: its type has to be 0x04.")
-        found.append(Witness(address.rstrip("/"), key))
+        found.append(Witness(address.rstrip("/"), parse_witness_key(vkey)))
     return found
 
 
