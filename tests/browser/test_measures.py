@@ -52,6 +52,8 @@ def test_a_region_that_says_that_it_scrolls_may_be_wide(page: Page) -> None:
 def test_axe_runs_in_the_page(page: Page) -> None:
     page.set_content("<!doctype html><title>t</title><main><h1>h</h1><input></main>")
     assert "Form elements must have labels" in "\n".join(axe.violations(page))
+    page.set_content("<!doctype html><title>t</title><main style='color: #ccc; background: #fff'><h1>h</h1>text</main>")
+    assert "color-contrast" in "\n".join(axe.violations(page, colours_only=True))
 
 
 def test_errors_and_requests_to_other_origins_are_written_down(browser: Browser) -> None:

@@ -8,7 +8,7 @@ from playwright.sync_api import Browser
 
 from tests.browser.organizer import PAUSE, Organizer
 from tests.browser.participant import Participant
-from tests.browser.person import WAYS, Way, person
+from tests.browser.person import Way, person
 from tests.browser.two_phases import (
     DEVELOPMENT,
     DEVELOPMENT_NAME,
@@ -25,7 +25,7 @@ from tests.live_service import Live
 BASELINE = ("–", "Majority baseline most frequent class", 0.5)
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", ["keyboard", "no scripts"])  # the mouse is that of the other tests
 def test_a_challenge_of_two_phases_is_run_on_pages_from_the_sign_up_to_the_archive(
     browser: Browser, tmp_path: Path, way: Way
 ) -> None:
