@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
+from app.actions.scoring_tasks.scoring_request import gold_reference
 from app.actions.versions.require_comparable import require_comparable
 from app.errors import InvalidGold
 from app.scoring import SCORER_VERSION
@@ -103,3 +104,16 @@ def test_a_changed_draft_loses_the_scores_of_its_preview_and_nothing_else(db: Da
         assert session.scalar(own) == 0
         assert ranked_values.outdated_submissions(session, [ids.submission]) == []
         assert ranked_values.wrong_counts(session) == []
+
+
+def test_an_activation_that_was_cancelled_leaves_no_old_gold_behind(db: Database) -> None:
+    """Scoring processes know gold by the hash of its content, which may change until the gold was active."""
+    with db.write() as session:
+        ids = fill_tables(session)
+        version = gold_version(ids.phase, **(SAME | {"status": "activating"}), accessories={})
+        session.add(version)
+        session.flush()
+        before = gold_reference(version).name
+        version.accessories = {"class_weights": {"cat": 1.0, "dog": 3.0}}
+        session.flush()
+        assert gold_reference(version).name != before

@@ -78,7 +78,8 @@ def claim_tasks(
 
 
 def _load(session: WriteSession, claimed: Claimed) -> ClaimedTask:
-    gold, recipe = _load_measure(session, claimed) if claimed.gold_status == "draft" else _measure(session, claimed)
+    was_active = claimed.gold_activated_at is not None
+    gold, recipe = _measure(session, claimed) if was_active else _load_measure(session, claimed)
     kind = FileKind(claimed.format, claimed.encoding, claimed.layout)
     job = LoadedTask(
         claimed.submission_id, claimed.file_key, kind, gold, recipe, find_further_versions(session, claimed)
@@ -93,9 +94,9 @@ def _load_measure(session: ReadSession, claimed: Claimed) -> tuple[GoldReference
     return gold_reference(version), recipe.body
 
 
-def _measure_key(_session: ReadSession, claimed: Claimed) -> tuple[str, str, datetime | None, str]:
-    return claimed.gold_id, claimed.gold_status, claimed.gold_activated_at, claimed.recipe_id
+def _measure_key(_session: ReadSession, claimed: Claimed) -> tuple[str, datetime | None, str]:
+    return claimed.gold_id, claimed.gold_activated_at, claimed.recipe_id
 
 
-# A recipe never changes, nor does gold that is no draft; `gold_reference` explains why its id is not enough.
+# A recipe never changes, nor does gold that was active; `gold_reference` explains why its id is not enough.
 _measure = cached(LRUCache(MAX_CACHED_MEASURES), key=_measure_key, lock=threading.Lock())(_load_measure)

@@ -35,17 +35,18 @@ class GoldReference:
 @cached(
     LRUCache(MAX_CACHED_GOLD_NAMES),
     # Restoring a backup may let the same draft be activated once more with other metadata, so the id is not enough.
-    key=lambda version: (version.id, version.status, version.activated_at),
+    key=lambda version: (version.id, version.activated_at),
     lock=threading.Lock(),
 )
 def _settled_gold_name(version: GoldVersion) -> str:
-    """The name of a version that no longer changes. Its classes and metadata may be large, so they are read once."""
+    """The name of a version that was active, and so never changes. Its metadata may be large, so it is read once."""
     return _compute_gold_name(version)
 
 
 def gold_reference(version: GoldVersion) -> GoldReference:
     """The reference to a version; called within the session of the version, as it may read further columns."""
-    name_of = _compute_gold_name if version.status == "draft" else _settled_gold_name
+    # The activation of any other version may be cancelled, and its metadata be edited then.
+    name_of = _compute_gold_name if version.activated_at is None else _settled_gold_name
     return GoldReference(version.id, name_of(version))
 
 
