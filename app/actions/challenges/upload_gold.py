@@ -174,6 +174,7 @@ def delete_gold(session: WriteSession, caller: Caller, slug: str, phase_slug: st
         raise GoldNotDraft
     key = version.file_key
     phase.deleted_gold_version = max(phase.deleted_gold_version, number)
+    draft_previews.delete_of_gold(session, version.id)
     session.delete(version)
     session.flush()
     _record(session, caller, phase, "gold.delete", {"gold": (number, None), "sha256": (version.sha256, None)})
