@@ -58,7 +58,9 @@ class MissingReceipts:
             if submission is None or gold is None or recipe is None:
                 return 0
             kind, reference = stored_file_kind(submission), gold_reference(gold)
-            job = LoadedTask(submission.id, submission.file_key, kind, reference, recipe.body)
+            # An id that was void at admission may be missing from a file: later gold scores it as accepted.
+            accepted = not receipts.is_first_scoring(session, of._asdict())
+            job = LoadedTask(submission.id, submission.file_key, kind, reference, recipe.body, accepted=accepted)
         outcome = compute_task_outcome(self._context, job)
         if outcome.result is None or outcome.result.content_sha256 is None:
             log.warning("receipt_not_issued", submission=of.submission_id, gold=of.gold_id)
