@@ -20,8 +20,8 @@ router = api_router("leaderboards", prefix="/challenges/{slug}/phases/{phase}/le
 
 MAX_POINTS = 1000
 Kind = Literal[
-    "activation", "switch", "release", "submission", "selection", "withdrawal", "disqualification", "reinstatement",
-    "team_disqualification", "team_reinstatement", "team_bar", "team_bar_lifted",
+    "activation", "close", "switch", "release", "submission", "selection", "withdrawal", "disqualification",
+    "reinstatement", "team_disqualification", "team_reinstatement", "team_bar", "team_bar_lifted",
 ]  # fmt: skip
 
 

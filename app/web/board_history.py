@@ -20,6 +20,7 @@ router = page_router()
 BELOW = "/history"
 KINDS = {
     "activation": "The first gold was activated",
+    "close": "The phase closed",
     "switch": "Other versions came into force",
     "release": "The private scores were released",
     "submission": "Submission",

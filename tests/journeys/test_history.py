@@ -140,14 +140,19 @@ def test_a_phase_without_the_report_shows_no_history(people: People) -> None:
 
 def test_boards_that_nobody_saw_are_not_shown_later(people: People) -> None:
     """A board that is shown after the close: former boards from before the close stay with the organizers."""
-    phase = {"name": "main", "opens_at": "2020-01-01T00:00:00Z", "leaderboard": "after_close", "reports": ["scores"]}
+    phase = {"name": "main", "opens_at": "2020-01-01T00:00:00Z", "leaderboard": "after_close", "reports": ["history"]}
     slug = create_challenge(people.admin, "unseen", recipe=RECIPE, phases=[phase])
     require_finished(people.admin.submit(slug, predictions_with_hits(2), team="Blue"))
     before = now()
-    close(people, slug)
+    assert people.admin.patch(MAIN_PHASE_PATH.format(slug), json={"closes_at": now()}).status_code == 200
     assert people.visitor.board(slug).status_code == 200
     require_refused(people.visitor.board(slug, as_of="2020-02-01T00:00:00Z"), 403, "leaderboard_hidden")
     assert people.admin.board(slug, as_of=before).status_code == 200
+    history = people.visitor.get(f"{MAIN_PHASE_PATH.format(slug)}/leaderboard/history").json()
+    assert [point["kind"] for point in history["points"]] == ["close"]
+    assert [(change["team"]["name"], change["rank"]) for change in history["points"][0]["changes"]] == [("Blue", 1)]
+    of_organizers = people.admin.get(f"{MAIN_PHASE_PATH.format(slug)}/leaderboard/history").json()
+    assert [point["kind"] for point in of_organizers["points"]] == ["activation", "submission"]
 
 
 def freeze(people: People, slug: str, **body: Any) -> Any:

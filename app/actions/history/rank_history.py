@@ -221,6 +221,12 @@ class _History:
         before = [each.version for each in done if released is not None and each.at <= released]
         if released is not None and before and before[-1].gold.has_splits:
             begins.append((released, "release", before[-1], None))
+        closes_at = self._phase.closes_at
+        if not self._audience.organizer and self._phase.leaderboard == "after_close" and closes_at is not None:
+            # Nobody else saw the boards from before the close: their history begins with it.
+            before = [each.version for each in done if each.at <= closes_at]
+            begins = [each for each in begins if each[0] >= closes_at]
+            begins += [(closes_at, "close", of, None) for of in before[-1:]]
         begins.sort(key=lambda each: each[0])
         return [Segment(at, kind, of, self._shown(of, at), reason) for at, kind, of, reason in begins]
 
