@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from app.store.queries import ranked_values
 from tests.api.in_process_app import ServedApp, app_settings, serve_app
 from tests.live_service import PASSWORD, Caller, eventually, open_challenge
 
@@ -85,6 +86,7 @@ def moves(part: dict[str, Any]) -> list[tuple[Any, ...]]:
 
 def test_a_preview_shows_both_boards_and_touches_none(app: ServedApp, opened: Callable[..., str]) -> None:
     slug, admin = opened(), app.admin()
+    app.wait_until_analysed()
     before = app.caller().board(slug).json()
     admin.post(f"{MAIN.format(slug)}/gold", json=relabelled(3, drop=1)).raise_for_status()
     path = f"{MAIN.format(slug)}/gold/2/preview"
@@ -121,6 +123,8 @@ def test_a_preview_is_outdated_once_the_board_changes(app: ServedApp, opened: Ca
     assert admin.get(path).json()["outdated"] is True
     assert admin.delete(f"{MAIN.format(slug)}/gold/2").status_code == 204
     assert admin.get(path).status_code == 404
+    with app.app.state.service.db.read() as session:  # the scores of the preview went with it, and what counts them
+        assert ranked_values.wrong_counts(session) == []
 
 
 def test_a_recipe_is_previewed_in_every_phase_that_it_scores(app: ServedApp, opened: Callable[..., str]) -> None:
@@ -213,3 +217,18 @@ def test_under_a_ladder_only_its_outputs_are_shown(app: ServedApp, opened: Calla
         for row in erratum["boards"]["public"]["rows"]
         for side in ("before", "after")
     ] == [{"accuracy": value} for value in (0.8, 0.6)]
+
+
+def test_errata_of_versions_that_were_drafted_side_by_side(app: ServedApp, opened: Callable[..., str]) -> None:
+    slug, admin = opened(), app.admin()
+    numbers = [
+        admin.post(f"{MAIN.format(slug)}/gold", json=gold).json()["version"] for gold in (relabelled(3), relabelled(5))
+    ]
+    for number in numbers:
+        path = f"{MAIN.format(slug)}/gold/{number}"
+        admin.post(f"{path}/activate", json={"reason": "Wrong labels."}).raise_for_status()
+        eventually(lambda path=path: admin.get(path).json()["status"] == "active", "the board has switched")  # type: ignore[misc]
+    newest = admin.get(f"/challenges/{slug}/errata").json()["items"][0]
+    assert (newest["from"]["gold"], newest["to"]["gold"]) == (2, 3)
+    assert newest["gold_changes"]["counts"]["relabelled"] == 2
+    assert len(newest["instances"]["relabelled"]) == 2

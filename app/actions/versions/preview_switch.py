@@ -143,7 +143,7 @@ def _view(session: ReadSession, phase: Phase, row: BoardPreview, *, slots: int) 
         progress,
         _estimate_end(session, row, progress, slots) if row.status == "scoring" else None,
         row.status != "scoring" and _is_outdated(session, phase, row, before),
-        None if before is None else gold_difference_between(before.gold, target.gold),
+        None if before is None else gold_difference_between(session, before.gold, target.gold),
         None if result is None else organizer_comparison(session, phase, result),
     )
 

@@ -96,7 +96,7 @@ def _erratum(session: ReadSession, audience: BoardAudience, board: ResolvedBoard
     assert stored is not None
     before, target = _versions(session, row, after=False), _versions(session, row, after=True)
     changed = before.gold.id != target.gold.id
-    gold = gold_difference_between(before.gold, target.gold) if changed else None
+    gold = gold_difference_between(session, before.gold, target.gold) if changed else None
     if gold is not None and not audience.organizer:
         gold = {"counts": gold["counts"], "metadata": gold["metadata"]}  # counts by class would tell labels
     lists = changed and (row.lists_instances or audience.organizer)
@@ -107,7 +107,7 @@ def _erratum(session: ReadSession, audience: BoardAudience, board: ResolvedBoard
         _numbers(before),
         _numbers(target),
         gold,
-        changed_ids(before.gold, target.gold) if lists else None,
+        changed_ids(session, before.gold, target.gold) if lists else None,
         recipe_changes(phase, before.recipe, target.recipe),
         boards,
         is_ladder,

@@ -2,6 +2,7 @@
 
 from typing import NoReturn
 
+from app.actions.versions.gold_changes import gold_difference_between
 from app.errors import InvalidGold
 from app.store.queries import gold
 from app.store.session import ReadSession
@@ -32,9 +33,9 @@ def require_comparable(session: ReadSession, phase: Phase, active: GoldVersion, 
 
 def _may_move(session: ReadSession, phase: Phase, active: GoldVersion, version: GoldVersion) -> bool:
     """Whether an instance may be in another split: as compared, or else unless no version ever moved one."""
-    for later, earlier in ((version, active), (active, version)):
-        if later.difference is not None and later.difference["base"] == earlier.version:
-            return bool(later.difference["counts"]["moved"])
+    known = gold_difference_between(session, active, version)
+    if known is not None:
+        return bool(known["counts"]["moved"])
     differences = [
         row.difference for row in gold.versions(session, phase.id) if row.status != "draft" or row is version
     ]
