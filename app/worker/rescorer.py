@@ -8,23 +8,31 @@ small share, so that it never starves.
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
+from functools import partial
 from threading import Event
 
 import structlog
 
 from app.actions.scoring_tasks import rescore_group
 from app.actions.scoring_tasks.score_submission import WorkerContext
-from app.actions.versions import perform_switch, raise_scorer
+from app.actions.versions import complete_boards, perform_switch, raise_scorer
 from app.actions.versions.request_switch import PendingSwitch, pending_switches
 from app.queue import MayContinue, TaskClaim
 from app.queue.local import LocalQueue
+from app.store import clock
 from app.store.locks import try_maintenance
+from app.worker.spaced_looks import SpacedLooks
 
 log = structlog.get_logger()
 
 MAX_SUBMISSIONS_BEFORE_RESCORING = 16
 """New submissions after which a file is rescored even though no slot is free, because otherwise none might ever be."""
+
+WITHHELD = "withheld"
+"""Stands for all withheld switches, where others have their ids."""
+OPEN_SETTLEMENT = timedelta(minutes=10)
+"""Longer than any transaction stays open that stores scores."""
 
 
 class ScoringSlots:
@@ -120,6 +128,8 @@ class Rescorer:
         self._groups: dict[TaskClaim, rescore_group.RescoringGroup] = {}
         self._active_claims: set[TaskClaim] = set()
         self._logged_failures = 0
+        self._switch_looks = SpacedLooks()
+        self._completed_at: datetime | None = None
 
     def run(self, stop: Event) -> None:
         """Rescore whatever is due, until `stop` is set."""
@@ -186,17 +196,34 @@ class Rescorer:
             with db.write() as session:
                 raise_scorer.raise_scorer_version(session, phase_id, slug)
 
+    def complete_boards(self) -> None:
+        """A periodic job on PostgreSQL: complete what settlements left out that committed beside a switch or release.
+
+        The first time for all phases, as nobody may have done it after the last switch; then for recent changes.
+        """
+        with self._context.db.read() as session:
+            now = clock.now(session)
+            since = None if self._completed_at is None else self._completed_at - OPEN_SETTLEMENT
+            phases = complete_boards.phases_changed_since(session, since)
+        if complete_boards.complete_boards(self._context.db, self._context.queue, phases):
+            self._queue.wake()
+        self._completed_at = now
+
     def switch_boards(self) -> None:
         """A periodic job: bring pending switches forward, so that one follows soon after its last score."""
         with self._context.db.read() as session:
             switches = pending_switches(session)
+        self._switch_looks.keep([*(switch.id for switch in switches), WITHHELD])
         for switch in switches:
-            self._advance(switch)
+            self._switch_looks.look(switch.id, partial(self._advance, switch))
         if switches or self._logged_failures:
-            self._log_withheld()
+            self._switch_looks.look(WITHHELD, self._log_withheld)
 
-    def _advance(self, switch: PendingSwitch) -> None:
-        """Add the missing tasks of a switch in small transactions; do it once every submission has its scores."""
+    def _advance(self, switch: PendingSwitch) -> bool:
+        """Add the missing tasks of a switch in small transactions; do it once every submission has its scores.
+
+        Returns whether there was anything to do.
+        """
         db, queue = self._context.db, self._context.queue
         with db.read() as session:
             state = perform_switch.switch_state(session, switch.id)
@@ -209,13 +236,16 @@ class Rescorer:
             with db.write() as session:
                 perform_switch.perform_switch(session, queue, switch)
         self._queue.wake()
+        return state != "waiting"
 
-    def _log_withheld(self) -> None:
+    def _log_withheld(self) -> bool:
         with self._context.db.read() as session:
             count = perform_switch.count_blockers(session)
-        if count > self._logged_failures:
+        has_more = count > self._logged_failures
+        if has_more:
             log.error("switch_withheld", failed=count)
         self._logged_failures = count
+        return has_more
 
 
 class _GroupSlot:

@@ -60,6 +60,7 @@ GOLD_PROCESSES = 1  # for gold alone, so that no participant can delay an organi
 REAP_SECONDS = 2.0
 RECONCILE_SECONDS = 5.0
 SWITCH_SECONDS = 0.5  # a switch follows its last score after that long
+COMPLETE_SECONDS = 30.0
 IMPORT_SECONDS = 1.0
 SWEEP_SECONDS = 3600.0
 CLEAN_UP_SECONDS = 600.0  # long enough for a download to open its file, see UnscoredFiles
@@ -162,6 +163,7 @@ class Worker:
             self._jobs.every(REAP_SECONDS, self._reap)
             self._jobs.every(RECONCILE_SECONDS, self._reconcile)
             self._jobs.every(RECONCILE_SECONDS, self._watch)
+            self._jobs.every(COMPLETE_SECONDS, self._rescorer.complete_boards)
         self._jobs.every(SWEEP_SECONDS, self._sweeper.sweep)
         self._jobs.every(CLEAN_UP_SECONDS, ExpiredKeys(self._db).forget_keys)
         self._jobs.every(CLEAN_UP_SECONDS, UnscoredFiles(self._db, self._context.files, self._settings).remove_unscored)

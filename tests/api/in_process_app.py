@@ -35,7 +35,7 @@ WAITS: list[tuple[ModuleType, str]] = [
 """For how long the service waits before it answers without something."""
 ADMIN_TOKEN = "an administrator's token for tests only"
 WORKER_JOBS = (
-    *("analyst", "rescorer", "raise_scorer", "switch_boards", "advance", "issue_missing"),
+    *("analyst", "rescorer", "raise_scorer", "switch_boards", "advance", "issue_missing", "complete_boards"),
     *("sequence_waiting", "cosign_latest", "import_waiting", "sweep", "forget_keys", "remove_unscored"),
 )
 """How the threads of a worker are called that look for work now and then, whatever requests do."""

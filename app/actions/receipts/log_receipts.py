@@ -7,7 +7,8 @@ from app.actions.receipts.issue_receipts import log_receipt
 from app.actions.submissions.score_visibility import visible_split
 from app.store.queries import receipts
 from app.store.queries.board_versions import BoardVersion
-from app.store.session import WriteSession
+from app.store.queries.receipts import LoggedReceipt
+from app.store.session import ReadSession, WriteSession
 from app.store.tables import Phase
 
 
@@ -16,7 +17,26 @@ def log_receipts_of(session: WriteSession, phase: Phase, *, splits: Collection[s
 
     Called in the transaction that makes them public: the final release, or a switch of the board.
     """
-    found = receipts.unlogged(
+    found = _unlogged(session, phase, splits, version)
+    for each in found:
+        log_receipt(session, phase.challenge_id, each)
+    return len(found)
+
+
+def log_shown_receipts(session: WriteSession, phase: Phase, version: BoardVersion) -> int:
+    """Record the receipts of what participants are shown of these versions, which are in force."""
+    return log_receipts_of(session, phase, splits=_shown_splits(phase, version), version=version)
+
+
+def shown_but_unlogged(session: ReadSession, phase: Phase, version: BoardVersion) -> list[LoggedReceipt]:
+    """The receipts that `log_shown_receipts` would record now."""
+    return _unlogged(session, phase, _shown_splits(phase, version), version)
+
+
+def _unlogged(
+    session: ReadSession, phase: Phase, splits: Collection[str], version: BoardVersion
+) -> list[LoggedReceipt]:
+    return receipts.unlogged(
         session,
         phase.id,
         gold_id=version.gold.id,
@@ -24,16 +44,11 @@ def log_receipts_of(session: WriteSession, phase: Phase, *, splits: Collection[s
         scorer_version=version.scorer_version,
         splits=splits,
     )
-    for each in found:
-        log_receipt(session, phase.challenge_id, each)
-    return len(found)
 
 
-def log_shown_receipts(session: WriteSession, phase: Phase, version: BoardVersion) -> int:
-    """Record the receipts of what participants are shown of these versions, which have just come into force."""
+def _shown_splits(phase: Phase, version: BoardVersion) -> set[str]:
     recipe, released = parse_stored_recipe(phase, version.recipe), phase.released_at is not None
     if recipe.ladder is not None and not released:
-        return 0
+        return set()
     shown = visible_split(phase, version.gold)
-    splits = {"public", shown} if version.gold.has_splits and released else {shown}
-    return log_receipts_of(session, phase, splits=splits, version=version)
+    return {"public", shown} if version.gold.has_splits and released else {shown}

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from sqlalchemy import func, or_, select
+from sqlalchemy import ColumnElement, func, or_, select
 
 from app.store.queries.score_provenance import ScoreProvenance
 from app.store.session import ReadSession
@@ -17,6 +17,16 @@ def all_pending(session: ReadSession) -> list[tuple[str, str]]:
     query = select(BoardSwitch.id, Challenge.slug).join(Phase, Phase.id == BoardSwitch.phase_id)
     query = query.join(Challenge, Challenge.id == Phase.challenge_id).where(BoardSwitch.status == "pending")
     return [(row[0], row[1]) for row in session.execute(query.order_by(BoardSwitch.id))]
+
+
+def changed_since(session: ReadSession, moment: datetime | None) -> list[tuple[str, str]]:
+    """The phases whose board switched or was released since then, or ever, with the slugs of their challenges."""
+    switched = select(BoardSwitch.phase_id).where(BoardSwitch.status == "done")
+    released: ColumnElement[bool] = Phase.released_at.is_not(None)
+    if moment is not None:
+        switched, released = switched.where(BoardSwitch.switched_at >= moment), Phase.released_at >= moment
+    query = select(Phase.id, Challenge.slug).join(Challenge, Challenge.id == Phase.challenge_id)
+    return [(row[0], row[1]) for row in session.execute(query.where(or_(released, Phase.id.in_(switched))))]
 
 
 def pending(session: ReadSession, phase_id: str) -> BoardSwitch | None:
