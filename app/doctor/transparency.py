@@ -7,6 +7,7 @@ from pathlib import Path
 from app.actions.transparency.log_key import LogKeyUnusable, log_key_path, read_log_key, sequences_here
 from app.actions.transparency.origins import NEW_KEY_REMEDY, origin_name, place_of
 from app.actions.transparency.sequence_records import LogDamaged, checked_state, verify_stored
+from app.actions.transparency.signed_mark import follows_mark, mark_path
 from app.actions.transparency.witnesses import parse_witnesses
 from app.doctor.check_declaration import NEEDS_SCHEMA, CheckResult, check, ok, problem, warning
 from app.doctor.installation import Installation
@@ -35,8 +36,15 @@ def check_log_key(installation: Installation) -> CheckResult:
     with installation.session() as session:
         origin = log_trees.active_origin(session)
         here = place_of(session, settings)
+        try:
+            is_put_back = origin is not None and not follows_mark(session, settings, origin)
+        except LogKeyUnusable as error:
+            return problem(error.detail, error.advice)
     if origin is None:
         return ok(NO_LOG)
+    if is_put_back:
+        found = f"The database lacks what {mark_path(settings)} says was signed: it was put back. A new log begins."
+        return warning(found, NEW_KEY_REMEDY)
     return _fault_of_key(path, origin, here) or ok(f"{path}.")
 
 

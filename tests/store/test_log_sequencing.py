@@ -1,6 +1,9 @@
 """The sequencer's rounds on a database: batches, idleness, damage, copies, renewal and witnesses."""
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,13 +15,14 @@ from app.actions.transparency.continue_log import LogNotContinued, continue_log,
 from app.actions.transparency.log_key import LogKeyUnusable, log_key_path, replace_log_key
 from app.actions.transparency.read_log import describe_logs, prove_record, read_log_checkpoint
 from app.actions.transparency.sequence_records import LogDamaged, sequence, verify_stored
+from app.actions.transparency.signed_mark import mark_path, write_mark
 from app.actions.transparency.witnesses import Witnesses
 from app.settings import Settings
 from app.store.queries import log_trees
 from app.store.session import Database
 from app.store.tables import LogOrigin, LogRecord, LogTile
 from app.tlog.checkpoint import read_checkpoint
-from app.tlog.note import COSIGNATURE, parse_verifier_key
+from app.tlog.note import COSIGNATURE, Note, parse_verifier_key
 from app.tlog.proof import parse_proof
 from app.tlog.verification import verify_record
 from tests.store.witness import witness_of
@@ -144,6 +148,68 @@ def test_another_place_begins_another_log(
         earlier = verify_record(parse_proof(prove_record(session, "one", "audit")), parse_verifier_key(key))
     assert earlier.record["name"] == "one"
     assert old.ended_at is not None
+
+
+def test_a_database_that_was_put_back_begins_another_log(db: Database, log_settings: Settings) -> None:
+    """It would sign other records at positions that were signed before, under the same key."""
+    if log_settings.on_postgresql:
+        pytest.skip("puts the file of the database back")
+    database = Path(log_settings.database.removeprefix("sqlite:///"))
+    add(db, "one")
+    sequence(db, log_settings, first=True)
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    older = database.read_bytes()
+    add(db, "two")
+    sequence(db, log_settings)
+    last, key = served(db), vkey_of(db)
+    db.close()
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    database.write_bytes(older)
+    put_back = Database(log_settings)
+    with put_back.write() as session, pytest.raises(LogNotContinued, match="put back"):
+        continue_log(session, log_settings, served(put_back))
+    add(put_back, "another one")
+    sequence(put_back, log_settings, first=True)
+    assert vkey_of(put_back) != key
+    with put_back.read() as session:
+        assert describe_logs(session)[0].previous == last
+    add(put_back, "and so on")
+    sequence(put_back, log_settings, first=True)
+    with put_back.read() as session:
+        assert len(describe_logs(session)) == 2
+    put_back.close()
+
+
+def test_a_log_that_does_not_continue_what_was_signed_last_ends(db: Database, log_settings: Settings) -> None:
+    """The same where an older database went on: it is as long as what was signed, and has another root."""
+    add(db, "one")
+    sequence(db, log_settings, first=True)
+    note, checkpoint = read_checkpoint(served(db))
+    write_mark(log_settings, Note(replace(checkpoint, root=bytes(32)).text, note.signatures))
+    if log_settings.on_postgresql:
+        with pytest.raises(LogKeyUnusable, match="put back"):
+            sequence(db, log_settings, first=True)
+        return
+    sequence(db, log_settings, first=True)
+    with db.read() as session:
+        assert len(describe_logs(session)) == 2
+
+
+def test_the_mark_of_another_machine_is_behind(db: Database, log_settings: Settings) -> None:
+    """A sequencer that did not sign last goes on, and learns what was signed meanwhile."""
+    sequence(db, log_settings, first=True)
+    mark = mark_path(log_settings)
+    own = mark.read_text()
+    add(db, "one")
+    sequence(db, log_settings)
+    mark.write_text(own)
+    sequence(db, log_settings, first=True)
+    assert mark.read_text() == served(db)
+    mark.write_text("nothing")
+    with pytest.raises(LogKeyUnusable, match=r"log\.checkpoint"):
+        sequence(db, log_settings, first=True)
 
 
 def test_an_operator_goes_on_with_a_log(db: Database, log_settings: Settings) -> None:

@@ -9,6 +9,7 @@ from app.actions.transparency.log_key import (
     replace_log_key,
 )
 from app.actions.transparency.origins import begin_origin, end_origin
+from app.actions.transparency.signed_mark import follows_mark, mark_path
 from app.errors import AssayError
 from app.settings import Settings
 from app.store import locks
@@ -51,6 +52,8 @@ def require_continuable(session: WriteSession, settings: Settings, origin: LogOr
     if known is None or given != known:
         size = "none" if known is None else f"{known.size} entries of {known.origin}"
         raise LogNotContinued(f"The given checkpoint has {given.size} entries, the last one stored here {size}.")
+    if not follows_mark(session, settings, origin):
+        raise LogNotContinued(f"{mark_path(settings)} is a later checkpoint: the database was put back since.")
     path = log_key_path(settings)
     if not path.exists() or read_log_key(path).id != origin.key_id:
         raise LogNotContinued(f"{path} is not the key of {origin.name}.")

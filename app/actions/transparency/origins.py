@@ -16,6 +16,7 @@ from app.actions.transparency.log_key import (
     read_log_key,
     replace_log_key,
 )
+from app.actions.transparency.signed_mark import follows_mark, read_mark
 from app.settings import Settings
 from app.store import clock
 from app.store.queries import log_records, log_trees
@@ -70,7 +71,10 @@ def current_origin(session: WriteSession, settings: Settings, key: LogKey) -> Lo
         return active
     if not is_managed(settings):
         if active is not None:
-            detail = f"The log {active.name} has another key than {log_key_path(settings)}, or this is a copy of it."
+            detail = (
+                f"The log {active.name} has another key than {log_key_path(settings)}, or this is a copy of it, or its "
+                "database was put back."
+            )
             raise LogKeyUnusable(detail, remedy=NEW_KEY_REMEDY)
         if log_trees.log_key(session, key.id) is not None:
             raise LogKeyUnusable("The key signed a log that has ended.", remedy=NEW_KEY_REMEDY)
@@ -78,19 +82,19 @@ def current_origin(session: WriteSession, settings: Settings, key: LogKey) -> Lo
 
 
 def _is_continued(session: ReadSession, settings: Settings, origin: LogOrigin | None, key: LogKey) -> bool:
-    """Whether this is the log of this key and this place."""
+    """Whether this is the log of this key and this place, and goes on where the last signature was."""
     if origin is None or origin.key_id != key.id:
         return False
     here = place_of(session, settings)
-    return origin.place is None or here is None or origin.place == here
+    same_place = origin.place is None or here is None or origin.place == here
+    return same_place and follows_mark(session, settings, origin)
 
 
 def begin_origin(session: WriteSession, settings: Settings, key: LogKey) -> LogOrigin:
     """Begin a log with this key; its first leaf names the last checkpoint of the one before, which ends."""
     earlier = log_trees.origins(session)
     end_origin(session)
-    checkpoint = log_trees.latest_checkpoint(session, earlier[0].id) if earlier else None
-    previous = None if checkpoint is None else checkpoint.note
+    previous = _last_checkpoint(session, settings, earlier[0]) if earlier else None
     now = clock.now(session)
     session.add(SigningKey(id=key.id, purpose=log_trees.LOG_KEYS, public_key=key.public_key, created_at=now))
     session.flush()
@@ -101,6 +105,14 @@ def begin_origin(session: WriteSession, settings: Settings, key: LogKey) -> LogO
     add_record(session, ORIGIN_KIND, {"origin": name, "previous": previous}, challenge_id=None, object_id=origin.id)
     session.flush()
     return origin
+
+
+def _last_checkpoint(session: ReadSession, settings: Settings, origin: LogOrigin) -> str | None:
+    """The last one that is known of a log: the stored one, or a later one that is missing because that was put back."""
+    row, marked = log_trees.latest_checkpoint(session, origin.id), read_mark(settings, origin)
+    if marked is not None and (row is None or not follows_mark(session, settings, origin)):
+        return str(marked[0])
+    return None if row is None else row.note
 
 
 def end_origin(session: WriteSession) -> None:

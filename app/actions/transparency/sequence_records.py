@@ -12,6 +12,7 @@ import structlog
 
 from app.actions.transparency.log_key import LogKey, LogKeyUnusable
 from app.actions.transparency.origins import current_origin, own_key
+from app.actions.transparency.signed_mark import raise_mark, write_mark
 from app.errors import AssayError
 from app.settings import Settings
 from app.store import clock, locks
@@ -65,10 +66,12 @@ def sequence(db: Database, settings: Settings, *, first: bool = False) -> bool:
         if not locks.try_sequencer(session):
             return False
         key = own_key(session, settings)
-        count = _append_waiting(session, current_origin(session, settings, key))
+        origin = current_origin(session, settings, key)
+        raise_mark(session, settings, origin)
+        count = _append_waiting(session, origin)
     with db.write() as session:
         if locks.try_sequencer(session):
-            _sign_checkpoint(session, key)
+            _sign_checkpoint(session, settings, key)
     return count == MAX_BATCH
 
 
@@ -113,7 +116,7 @@ def _append_waiting(session: WriteSession, origin: LogOrigin) -> int:
     return len(found)
 
 
-def _sign_checkpoint(session: WriteSession, key: LogKey) -> None:
+def _sign_checkpoint(session: WriteSession, settings: Settings, key: LogKey) -> None:
     """Sign the tree of all positions, unless a checkpoint covers it; raises LogDamaged and LogKeyUnusable."""
     origin = log_trees.active_origin(session)
     if origin is None or origin.key_id != key.id:
@@ -129,6 +132,7 @@ def _sign_checkpoint(session: WriteSession, key: LogKey) -> None:
     except ProofRefused as error:
         raise LogDamaged(error.detail) from error
     note = Note(new.text, (sign_text(new.text, origin.name, key.private_key),))
+    write_mark(settings, note)
     session.add(LogCheckpoint(origin_id=origin.id, size=new.size, note=str(note), created_at=clock.now(session)))
     log.debug("log_checkpoint_signed", size=new.size)
 
