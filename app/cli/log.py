@@ -170,7 +170,6 @@ def _source_of(client: "Client", key: str | None) -> _Source:
         remedy = "Ask the organizers for the key. If they have renewed the log, verify it with its new key."
         raise CommandError("other_key", "The service has no log with this verifier key.", remedy)
     label = str(found["origin"]).rpartition("/log")[2].strip("/") or None
-    label = label or (None if found["ended_at"] is None else "first")
     return _Source(lambda path: client.log_file(path, label), found["vkey"])
 
 

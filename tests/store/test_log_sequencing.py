@@ -49,7 +49,9 @@ def add(db: Database, *names: str) -> None:
 def served(db: Database) -> str:
     """The last checkpoint of the log that grows."""
     with db.read() as session:
-        return read_log_checkpoint(session, None)
+        found = describe_logs(session)[0].checkpoint
+    assert found is not None
+    return found
 
 
 def size_of(db: Database) -> int:
@@ -139,6 +141,8 @@ def test_another_place_begins_another_log(
     assert vkey_of(db) != key
     with db.read() as session:
         new, old = describe_logs(session)
+        assert read_log_checkpoint(session, None) == last
+        assert read_log_checkpoint(session, new.origin.rpartition("/")[2]) == new.checkpoint
         assert new.previous == last == old.checkpoint
         proved = verify_record(
             parse_proof(prove_record(session, log_trees.origins(session)[0].id, "origin")), parse_verifier_key(new.vkey)

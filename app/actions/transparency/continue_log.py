@@ -24,7 +24,8 @@ class LogNotContinued(AssayError):
 
     code = "log_not_continued"
     remedy = (
-        "Give the checkpoint that the service served last (…/log/checkpoint), and put the key of the log where it was. "
+        "Give the checkpoint that the service served last ('assay log checkpoint'), and put the key of the log where it "
+        "was. "
         "Without them a new log begins by itself, whose first leaf names the last checkpoint known here."
     )
 

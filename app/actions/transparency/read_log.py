@@ -14,8 +14,6 @@ from app.tlog.note import Note
 from app.tlog.proof import LogProof
 from app.tlog.tiles import WIDTH, Tile, TileNodes, encode_bundle, tile_width
 
-FIRST_LABEL = "first"
-
 
 class LogPending(Conflict):
     """The record has no position in the transparency log yet."""
@@ -78,15 +76,14 @@ def _describe(session: ReadSession, origin: LogOrigin) -> LogDescription:
 
 
 def find_origin(session: ReadSession, label: str | None) -> LogOrigin:
-    """The log that grows, or with a label the one whose name ends with it; raises NotFound.
+    """The first log, or the one whose name ends with this label; raises NotFound.
 
-    The label `first` is for the first one, whose name ends with `/log`.
+    A log keeps its address when another one follows it, because readers keep its tiles.
     """
-    if label is None:
-        found = log_trees.active_origin(session)
-    else:
-        ending = "/log" if label == FIRST_LABEL else f"/log/{label}"
-        found = next((each for each in log_trees.origins(session) if each.name.endswith(ending)), None)
+    known = log_trees.origins(session)[::-1]
+    found = (
+        next(iter(known), None) if label is None else next((o for o in known if o.name.endswith(f"/log/{label}")), None)
+    )
     if found is None:
         raise NotFound("There is no such log.")
     return found
