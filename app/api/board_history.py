@@ -6,13 +6,15 @@ from fastapi import Query
 from pydantic import Field
 
 from app import errors
+from app.actions.access import Caller
 from app.actions.history.rank_history import read_rank_history
 from app.api.comparisons import BOARD_ERRORS, Split
-from app.api.dependencies import AppStateDep, CallerDep, Cursor
+from app.api.dependencies import AppState, AppStateDep, CallerDep, Cursor
 from app.api.field_types import Moment, Shape, reply_example
 from app.api.http.json_body import api_router
 from app.api.http.problem_documents import TOKEN_OPTIONAL, error_responses
 from app.api.leaderboards import RowTeam
+from app.api.limits.former_boards import FormerBoardsBusy
 from app.api.marks import Mark
 from app.api.openapi import history_examples
 
@@ -79,7 +81,7 @@ class RankHistory(Shape):
 @router.get(
     "/history",
     summary="Read the ranks of teams over time",
-    responses=error_responses(errors.BadCursor, errors.TooMuchHistory, *BOARD_ERRORS),
+    responses=error_responses(errors.BadCursor, errors.TooMuchHistory, FormerBoardsBusy, *BOARD_ERRORS),
     openapi_extra=TOKEN_OPTIONAL,
 )
 def get_rank_history(
@@ -97,6 +99,21 @@ def get_rank_history(
     one until the final release, unless a split is requested. A submission has the time of its acceptance, not of its
     scores. Under a Ladder participants get its outputs. Organizers may always read it.
     """
-    with state.db.read() as session:
-        found = read_rank_history(session, caller, slug, phase, split=split, limit=limit, cursor=cursor)
+    return read_history(state, caller, slug, phase, split=split, limit=limit, cursor=cursor)
+
+
+def read_history(
+    state: AppState,
+    caller: Caller,
+    slug: str,
+    phase: str,
+    *,
+    split: str | None,
+    limit: int,
+    cursor: str | None = None,
+    last: bool = False,
+) -> RankHistory:
+    """A page of the history, with `last` the newest one; see `read_rank_history` for errors."""
+    with state.former_boards.turn(), state.db.read() as session:
+        found = read_rank_history(session, caller, slug, phase, split=split, limit=limit, cursor=cursor, last=last)
     return RankHistory.model_validate(found)

@@ -27,6 +27,7 @@ from app.api.field_types import Reason
 from app.api.limits.body_memory import BodyMemoryLimiter
 from app.api.limits.client_addresses import client_address_block
 from app.api.limits.event_streams import EventStreams
+from app.api.limits.former_boards import FormerBoardLimiter
 from app.api.limits.password_hashing import HashingPool
 from app.api.limits.reader_queue import CallerFairLock, LargeUploadLimiter, ReaderPool
 from app.api.limits.request_limits import RequestLimits
@@ -70,6 +71,7 @@ class AppState:
     hashing_pool: HashingPool
     token_uses: TokenUses
     large_uploads: LargeUploadLimiter = field(default_factory=LargeUploadLimiter)
+    former_boards: FormerBoardLimiter = field(default_factory=FormerBoardLimiter)
     upload_memory: BodyMemoryLimiter = field(default_factory=BodyMemoryLimiter)
     json_body_memory: BodyMemoryLimiter = field(default_factory=BodyMemoryLimiter)
     json_parsing_lock: CallerFairLock = field(default_factory=CallerFairLock)  # large bodies

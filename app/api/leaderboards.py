@@ -34,6 +34,7 @@ from app.api.field_types import Moment, Shape, reply_example
 from app.api.http.json_body import api_router
 from app.api.http.problem_documents import TOKEN_OPTIONAL, error_responses, success_response
 from app.api.ladder_fields import LadderShape
+from app.api.limits.former_boards import FormerBoardsBusy
 from app.api.live.board_changes import link_scores
 from app.api.marks import MARK_DESCRIPTION, Mark
 from app.api.openapi import examples
@@ -199,7 +200,8 @@ def board_render(state: AppState, key: BoardKey) -> Render:
     """The function that builds a board for the cache; it is measured, and tells the hub which scores the board shows."""
 
     def build() -> CachedReply:
-        reply = build_board(state.db, key)
+        with nullcontext() if key.asked.is_present else state.former_boards.turn():
+            reply = build_board(state.db, key)
         link_scores(state.changes, reply.marks)
         return reply
 
@@ -297,6 +299,7 @@ def identify_reader(state: AppState, caller: Caller, slug: str, phase: str) -> t
         errors.NoGold,
         errors.NoSuchBoard,
         errors.TooMuchHistory,
+        FormerBoardsBusy,
     ),
     openapi_extra=TOKEN_OPTIONAL,
 )

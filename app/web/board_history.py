@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 from starlette.responses import Response
 
-from app.api.board_history import MAX_POINTS, HistoryPoint, RankHistory, get_rank_history
+from app.api.board_history import MAX_POINTS, HistoryPoint, RankHistory, read_history
 from app.drawing.charts import MAX_SERIES
 from app.drawing.rank_chart import RankLine, rank_chart
 from app.errors import Forbidden, LeaderboardHidden, NoGold
@@ -81,11 +81,8 @@ def show_history(slug: str, page: PageDep, asked: BoardQueryDep) -> Response:
 
 
 def _read(page: PageContext, slug: str, here: BoardQuery, cursor: str | None) -> RankHistory:
-    asked = (slug, here.phase or "", page.caller, page.state, here.split)
-    if cursor is None:
-        total = get_rank_history(*asked, 1).total
-        cursor = str(total - MAX_POINTS) if total > MAX_POINTS else None
-    return get_rank_history(*asked, MAX_POINTS, cursor)
+    where = (page.state, page.caller, slug, here.phase or "")
+    return read_history(*where, split=here.split, limit=MAX_POINTS, cursor=cursor, last=cursor is None)
 
 
 def _at(slug: str, here: BoardQuery, start: int) -> str:

@@ -126,7 +126,7 @@ def read_rank_history(
         raise BadCursor
     history = _History(session, audience, present.recipe, split)
     start = int(cursor or 0)
-    if last:
+    if last and history.max_points > limit:
         start = max(0, sum(1 for _ in history.steps()) - limit)
     points, total = history.points(start, limit)
     end = start + len(points)
@@ -164,6 +164,11 @@ class _History:
             teams = {each.team for each in self._attempts.values() if not each.baseline}
             self._hidden = pseudonyms(audience.phase.pseudonym_key, teams)
             self._hidden.pop(audience.own_team or "", None)
+
+    @property
+    def max_points(self) -> int:
+        """More points there cannot be."""
+        return len(self._events) + len(self._segments())
 
     def points(self, start: int, limit: int) -> tuple[list[dict[str, Any]], int]:
         """Some points in the shape of the API, and how many there are; the first one has the places of all teams."""
