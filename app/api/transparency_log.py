@@ -1,12 +1,13 @@
 """The transparency log: checkpoint, tiles and entries as C2SP tlog-tiles has them, and proofs of single records."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import Path
 from pydantic import Field
 from starlette.responses import Response
 
 from app import errors
+from app.actions.transparency.challenge_records import list_challenge_records, prove_challenge_record
 from app.actions.transparency.prove_audit_entry import prove_challenge_entry, prove_site_entry
 from app.actions.transparency.read_log import (
     LogDescription,
@@ -17,12 +18,13 @@ from app.actions.transparency.read_log import (
     read_log_checkpoint,
     read_tile,
 )
-from app.api.dependencies import AccountDep, AppStateDep
-from app.api.field_types import Moment, Shape, reply_example
+from app.api.dependencies import AccountDep, AppStateDep, CallerDep, Cursor, Limit, paginate
+from app.api.field_types import Moment, Page, Shape, reply_example
 from app.api.http.json_body import api_router
 from app.api.http.problem_documents import TOKEN_OPTIONAL, error_responses, success_response
 from app.api.openapi import log_examples
 from app.api.openapi.examples import JSON, named_examples
+from app.store.tables import LogRecord
 from app.tlog.tiles import Tile, parse_level, parse_number_path
 
 router = api_router("log")
@@ -114,6 +116,61 @@ def get_audit_proof(entry_id: str, caller: AccountDep, state: AppStateDep) -> Re
     """Returns the proof that the transparency log contains an entry of the audit trail. Requires an administrator."""
     with state.db.read() as session:
         return Response(prove_site_entry(session, caller, entry_id), media_type=TEXT)
+
+
+class LogRecordShape(Shape):
+    """A record of the log about a challenge: SHA-256 over its salt and text is its entry."""
+
+    model_config = reply_example(log_examples.RECORD)
+
+    id: str
+    kind: Literal["gold", "switch", "release", "frozen_board"]
+    recorded_at: Moment
+    position: int | None = Field(description="In the log; null while it waits for one.")
+    salt: str | None = Field(description="32 bytes in hexadecimal.")
+    record: str | None = Field(description="Canonical JSON (RFC 8785).")
+    entry: str = Field(description="In hexadecimal, as the log serves it.")
+
+
+@router.get(
+    "/challenges/{slug}/log",
+    summary="List the records of a challenge in the log",
+    responses=error_responses(errors.NotFound),
+    openapi_extra=TOKEN_OPTIONAL,
+)
+def get_challenge_log(
+    slug: str, caller: CallerDep, state: AppStateDep, limit: Limit = 50, cursor: Cursor = None
+) -> Page[LogRecordShape]:
+    """Returns what the transparency log fixes about the results of a challenge, newest first.
+
+    Commitments to gold labels, switches of boards, final releases and frozen boards. They hold ids, numbers and hashes.
+    """
+    with state.db.read() as session:
+        found = list_challenge_records(session, caller, slug)
+        rows, following = paginate(found, lambda row: row.id, limit=limit, cursor=cursor)
+        return Page(items=[_record_shape(row) for row in rows], next=following)
+
+
+def _record_shape(row: LogRecord) -> LogRecordShape:
+    named = {name: getattr(row, name) for name in ("id", "kind", "position", "salt", "record", "entry")}
+    return LogRecordShape(recorded_at=row.created_at, **named)
+
+
+@router.get(
+    "/challenges/{slug}/log/{record_id}/proof",
+    summary="Prove that a record of a challenge is in the log",
+    response_class=Response,
+    responses=success_response("The proof (C2SP tlog-proof).", _examples("text/plain", log_examples.PROOF))
+    | error_responses(errors.NotFound, LogPending, LogRecordErased),
+    openapi_extra=TOKEN_OPTIONAL,
+)
+def get_challenge_log_proof(slug: str, record_id: str, caller: CallerDep, state: AppStateDep) -> Response:
+    """Returns the proof that the transparency log contains a record of a challenge.
+
+    `extra` holds the salt (32 bytes) and the record; SHA-256 over both is the entry of the log.
+    """
+    with state.db.read() as session:
+        return Response(prove_challenge_record(session, caller, slug, record_id), media_type=TEXT)
 
 
 @root_router.get("/log/checkpoint", include_in_schema=False)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from app.cli.connection import connect_client
-from app.cli.options import AsJson, Token, Url
+from app.cli.options import AsJson, Slug, Token, Url
+from app.cli.terminal.log_tables import show_log_records
 from app.cli.terminal.output import CommandError, CommandOutput, command_output
 
 if TYPE_CHECKING:
@@ -45,7 +46,14 @@ def show_log(*, url: Url = None, token: Token = None, as_json: AsJson = False) -
 def get_checkpoint(*, output: _Output = None, url: Url = None, token: Token = None, as_json: AsJson = False) -> None:
     """Get the last checkpoint of the transparency log; keep it, to compare it with later ones."""
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
-        _write(out, client.log_file("checkpoint"), output)
+        _write(out, _source_of(client, None)("checkpoint"), output)
+
+
+def list_records(*, slug: Slug, url: Url = None, token: Token = None, as_json: AsJson = False) -> None:
+    """List what the transparency log fixes about a challenge: gold, switches of boards, releases and frozen boards."""
+    with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
+        found = list(client.log_records(slug))
+        out.result(found, lambda console: show_log_records(console, found))
 
 
 def get_proof(
@@ -66,19 +74,28 @@ def get_proof(
     entry: Annotated[
         str | None, typer.Option("--entry", metavar="ID", help="Instead of a receipt: an entry of the audit trail.")
     ] = None,
+    record: Annotated[
+        str | None,
+        typer.Option("--record", metavar="ID", help="Instead of a receipt: a record of 'assay log records'."),
+    ] = None,
     challenge: Annotated[
-        str | None, typer.Option("--challenge", metavar="SLUG", help="With --entry: of this challenge (default: site).")
+        str | None,
+        typer.Option("--challenge", metavar="SLUG", help="Of --entry or --record (default: an entry of the site)."),
     ] = None,
     output: _Output = None,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
 ) -> None:
-    """Get the proof that a receipt, or an entry of the audit trail, is in the transparency log."""
-    if (submission is None) == (entry is None):
-        raise typer.BadParameter("name a submission or --entry", param_hint="SUBMISSION")
+    """Get the proof that a receipt, an entry of the audit trail or a record of a challenge is in the transparency log."""
+    if [submission, entry, record].count(None) != 2:
+        raise typer.BadParameter("name one of a submission, --entry and --record", param_hint="SUBMISSION")
+    if record is not None and challenge is None:
+        raise typer.BadParameter("needs --challenge", param_hint="--record")
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
-        if entry is not None:
+        if record is not None:
+            content = client.log_record_proof(challenge or "", record)
+        elif entry is not None:
             content = client.audit_proof(entry, challenge)
         else:
             of = {"gold_version": gold_version, "recipe_version": recipe_version}

@@ -1,5 +1,6 @@
 """Calls about the transparency log."""
 
+from collections.abc import Iterator
 from urllib.parse import quote
 
 from app.client.paths import api_path
@@ -36,4 +37,13 @@ class LogCalls(Transport):
         path = (
             api_path("audit", entry, "proof") if slug is None else api_path("challenges", slug, "audit", entry, "proof")
         )
+        return self._call("GET", path, headers={"Accept": "*/*"}).content
+
+    def log_records(self, slug: str) -> Iterator[Json]:
+        """The records of the log about a challenge, newest first."""
+        return self._items(api_path("challenges", slug, "log"))
+
+    def log_record_proof(self, slug: str, record: str) -> bytes:
+        """The proof that the log contains a record about a challenge."""
+        path = api_path("challenges", slug, "log", record, "proof")
         return self._call("GET", path, headers={"Accept": "*/*"}).content

@@ -6,7 +6,9 @@ from fastapi import Query
 from starlette.responses import Response
 
 from app.api.comparison_fields import BoardDifference
-from app.api.errata import get_errata
+from app.api.errata import ErratumShape, get_errata
+from app.api.transparency_log import get_challenge_log
+from app.web.board_query import BoardQuery
 from app.web.challenge_frame import read_frame
 from app.web.page import PageDep, page_router
 from app.web.rendering import render
@@ -15,6 +17,7 @@ router = page_router()
 MAX_METRICS = 3
 """Columns of a table of moves beside the ranks: more would not be read."""
 MAX_INSTANCES = 500
+MAX_RECORDS = 50
 
 
 @router.get("/challenges/{slug}/errata")
@@ -23,8 +26,17 @@ def show_errata(slug: str, page: PageDep, cursor: Annotated[str | None, Query(ma
     with page.state.db.read() as session:
         frame = read_frame(page, session, slug)
     errata = get_errata(slug, page.caller, page.state, 5, cursor)
-    values: dict[str, Any] = {"names": {each.slug: each.name for each in frame.challenge.phases}, "most": MAX_INSTANCES}
-    return render(page, "errata.html", frame=frame, errata=errata, shown_metrics=shown_metrics, **values)
+    records = [] if cursor is not None else get_challenge_log(slug, page.caller, page.state, MAX_RECORDS).items
+
+    def board_after(each: ErratumShape) -> str:
+        at = None if each.switched_at is None else each.switched_at.isoformat().replace("+00:00", "Z")
+        return BoardQuery(each.phase, as_of=at).address(slug)
+
+    values: dict[str, Any] = {"board_after": board_after}
+    values |= {"names": {each.slug: each.name for each in frame.challenge.phases}, "most": MAX_INSTANCES}
+    return render(
+        page, "errata.html", frame=frame, errata=errata, records=records, shown_metrics=shown_metrics, **values
+    )
 
 
 def shown_metrics(part: BoardDifference) -> list[str]:

@@ -40,6 +40,8 @@ READ: dict[str, list[str]] = {  # every route that reads, with the queries that 
     "/api/v1/challenges/{slug}": [],
     "/api/v1/challenges/{slug}/recipe": ["phase=main"],
     "/api/v1/challenges/{slug}/errata": ["phase=main"],
+    "/api/v1/challenges/{slug}/log": [],
+    "/api/v1/challenges/{slug}/log/{record_id}/proof": [],
     "/api/v1/challenges/{slug}/recipe/versions": [],
     "/api/v1/challenges/{slug}/recipe/{version}": [],
     "/api/v1/challenges/{slug}/recipe/{version}/preview": [],

@@ -51,7 +51,14 @@ class Stage:
         sent = member.submit("pets", dict.fromkeys(PUBLIC_IDS + PRIVATE_IDS, "a")).json()["id"]
         self.fills = {"slug": "pets", "phase": "main", "version": "1", "key": "f1_macro", "file_name": "train.csv"}
         self.fills |= {"name": "page.css", "user_id": member.get("/me").json()["id"]}
-        self.fills |= {"entry_id": "0" * 32, "import_id": "0" * 32, "level": "63", "number": "000", "label": "first"}
+        self.fills |= {
+            "entry_id": "0" * 32,
+            "record_id": "0" * 32,
+            "import_id": "0" * 32,
+            "level": "63",
+            "number": "000",
+            "label": "first",
+        }
         self.fills |= {"registration_id": registration, "submission_id": sent}
         self.url = app.url
 

@@ -2,6 +2,7 @@
 
 import ast
 import io
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from app.cli.terminal import (
     gold_facts,
     import_tables,
     item_tables,
+    log_tables,
     object_tables,
     order_tables,
     phase_tables,
@@ -118,6 +120,17 @@ ERRATUM: dict[str, Any] = {
 ERRATUM |= {"gold_changes": {"counts": {"voided": 1}}, "instances": {"voided": ["t1"]}, "ladder": False}
 ERRATUM["recipe_changes"] = {"metrics_added": ["mcc"], "metrics_removed": [], "changed": {}}
 ERRATUM["boards"] = {"public": BESIDE}
+_VERSIONS = {"gold": 1, "recipe": 2, "scorer_version": 2}
+_RECORDS: dict[str, dict[str, Any]] = {
+    "switch": {"number": 1, "from": _VERSIONS, "to": _VERSIONS},
+    "gold": {"version": 1, "commitment": "0" * 64},
+    "release": {"gold_version": 1, "recipe_version": 1, "scorer_version": 2},
+    "frozen_board": {"number": 1, "sha256": "0" * 64},
+}
+LOG_RECORDS: list[dict[str, Any]] = [
+    {"id": IDS[0], "kind": kind, "recorded_at": TIME, "position": None, "record": json.dumps(record)}
+    for kind, record in _RECORDS.items()
+]
 PROBLEM = {"file": "gold", "code": "unknown_id", "line": 3, "column": 1, "got": LONG, "message": LONG}
 PROBLEM["instance_id"] = IDS[0]
 
@@ -166,6 +179,7 @@ TABLES: Mapping[str, Callable[[Console], None]] = {
     "show_previews": lambda console: correction_tables.show_previews(console, [PREVIEW]),
     "show_preview": lambda console: correction_tables.show_preview(console, PREVIEW),
     "show_errata": lambda console: correction_tables.show_errata(console, [ERRATUM]),
+    "show_log_records": lambda console: log_tables.show_log_records(console, LOG_RECORDS),
     "show_difference": lambda console: correction_tables.show_difference(console, BESIDE, "public"),
     "show_switches": lambda console: version_tables.show_switches(console, [SWITCH]),
     "show_recipe_versions": lambda console: version_tables.show_recipe_versions(console, [RECIPE_VERSION]),

@@ -186,7 +186,7 @@ def test_a_vocabulary_has_so_many_classes_declared_or_not(small: Live) -> None:
 
 @pytest.fixture(scope="module")
 def weak(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    settings = {"scoring_cpu": "1", "scoring_memory": str(256 * MIB), "crash_cap": "1"}
+    settings = {"scoring_cpu": "3", "scoring_memory": str(256 * MIB), "crash_cap": "1"}
     service = Live(tmp_path_factory.mktemp("weak") / "data", **settings).start()
     open_challenge(service.admin(), "pets", GOLD)
     yield service

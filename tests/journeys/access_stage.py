@@ -195,6 +195,7 @@ def _build(stage: Stage, state: str) -> dict[str, str]:
         "user_id": ABSENT,
         "token_id": ABSENT,
         "entry_id": ABSENT,
+        "record_id": ABSENT,
         "level": "63",
         "number": "1",
         "label": "absent",

@@ -199,7 +199,7 @@ def test_an_act_is_proved_and_a_person_is_erased(live: Live, people: People) -> 
     assert rows
 
 
-def test_private_scores_are_logged_with_the_release(live: Live, people: People) -> None:
+def test_private_scores_are_logged_with_the_release(live: Live, people: People, tmp_path: Path) -> None:
     """Before the release the receipt of the private split has no record; the release is a record itself."""
     gold = [{"id": f"t{n}", "label": "ab"[n % 2], "split": "public" if n < 3 else "private"} for n in range(1, 5)]
     slug = create_challenge(people.admin, "split", gold)
@@ -212,9 +212,24 @@ def test_private_scores_are_logged_with_the_release(live: Live, people: People) 
     assert people.admin.patch(path, json=PAST).is_success
     assert people.admin.post(f"{path}/release", json={"reason": "agreed"}).is_success
     assert "index " in wait_logged(people["ada"], private)
-    with write_session_of(live) as session:
-        kinds = session.connection().exec_driver_sql("SELECT DISTINCT kind FROM log_records").scalars().all()
-    assert {"origin", "audit", "receipt", "release"} <= set(kinds)
+    records = people.visitor.get(f"/challenges/{slug}/log").json()["items"]
+    assert [record["kind"] for record in records] == ["release", "gold", "switch"]
+    connection = ("--url", live.url)
+    listed = run_assay("log", "records", slug, *connection)
+    assert all(each in listed.out for record in records for each in (record["kind"], record["id"]))
+    vkey = people.visitor.get("/log").json()["logs"][0]["vkey"]
+    for record in records:
+        wait_logged(people.visitor, f"/challenges/{slug}/log/{record['id']}/proof")
+        proof = tmp_path / record["kind"]
+        got = run_assay("log", "proof", "--record", record["id"], "--challenge", slug, *connection, "-o", proof)
+        assert got.status == 0, got.err
+        proved = run_assay("log", "verify", "--proof", proof, "--key", vkey, "--json")
+        assert proved.value()["record"] == json.loads(record["record"])
+        assert hashlib.sha256(bytes.fromhex(record["salt"]) + record["record"].encode()).hexdigest() == record["entry"]
+    assert "reason" not in json.loads(records[2]["record"])
+    assert run_assay("log", "proof", "--record", records[0]["id"], *connection).status == 2
+    page = httpx.get(f"{live.url}/challenges/{slug}/errata", headers={"Accept": "text/html"}, timeout=60)
+    assert f"/api/v1/challenges/{slug}/log/{records[0]['id']}/proof" in page.text
 
 
 def test_the_page_tells_key_and_limits(live: Live) -> None:

@@ -129,6 +129,11 @@ def prove_record(session: ReadSession, object_id: str, kind: str) -> str:
     record = log_records.of_object(session, object_id, kind)
     if record is None:
         raise NotLogged
+    return prove(session, record)
+
+
+def prove(session: ReadSession, record: LogRecord) -> str:
+    """The proof of a record that the caller may read; raises LogPending and LogRecordErased."""
     if record.salt is None or record.record is None:
         raise LogRecordErased
     found = _covering_checkpoint(session, record)

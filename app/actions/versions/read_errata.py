@@ -57,8 +57,7 @@ def list_corrections(session: ReadSession, caller: Caller, slug: str, phase_slug
     if phase_slug is not None:
         load_visible_phase(session, caller, slug, phase_slug)
     phases = [each for each in challenges.phases_of(session, challenge.id) if phase_slug in {None, each.slug}]
-    found = [row for phase in phases for row in board_switches.of_phase(session, phase.id) if _corrects(row)]
-    return sorted(found, key=lambda row: (row.switched_at, row.id), reverse=True)
+    return board_switches.corrections(session, [phase.id for phase in phases])
 
 
 def read_errata(session: ReadSession, caller: Caller, rows: Sequence[BoardSwitch]) -> list[Erratum]:
@@ -79,10 +78,6 @@ def last_correction(session: ReadSession, caller: Caller, slug: str, phase_slug:
     return board_switches.last_correction(session, load_visible_phase(session, caller, slug, phase_slug).id)
 
 
-def _corrects(row: BoardSwitch) -> bool:
-    return row.status == "done" and row.from_gold_id is not None and row.errata is not None
-
-
 def _visible_board(session: ReadSession, audience: BoardAudience) -> ResolvedBoard | None:
     """The board that this reader may see now; None while it is hidden."""
     try:
@@ -100,7 +95,10 @@ def _erratum(session: ReadSession, audience: BoardAudience, board: ResolvedBoard
     if gold is not None and not audience.organizer:
         gold = {"counts": gold["counts"], "metadata": gold["metadata"]}  # counts by class would tell labels
     lists = changed and (row.lists_instances or audience.organizer)
-    boards, is_ladder, withheld = _boards(session, audience, board, stored)
+    known = organizer_comparison(session, phase, stored) if audience.organizer else None
+    boards, is_ladder, withheld = (
+        _boards(session, audience, board, stored) if known is None else (known["splits"], False, None)
+    )
     return Erratum(
         phase,
         row,
@@ -112,7 +110,7 @@ def _erratum(session: ReadSession, audience: BoardAudience, board: ResolvedBoard
         boards,
         is_ladder,
         withheld,
-        organizer_comparison(session, phase, stored)["unscored"] if audience.organizer else [],
+        [] if known is None else known["unscored"],
     )
 
 
@@ -132,11 +130,8 @@ def _numbers(of: BoardVersion) -> dict[str, int]:
 def _boards(
     session: ReadSession, audience: BoardAudience, board: ResolvedBoard | None, stored: Mapping[str, Any]
 ) -> tuple[dict[str, Any], bool, str | None]:
-    """What the reader sees of the boards by split, whether that is a Ladder, and why something is withheld."""
+    """What participants see of the boards by split, whether that is a Ladder, and why something is withheld."""
     phase = audience.phase
-    if audience.organizer:
-        shown = organizer_comparison(session, phase, stored)["splits"]
-        return shown, False, None
     if board is None:
         return {}, False, HIDDEN_BOARD
     splits = _visible_splits(board, stored)

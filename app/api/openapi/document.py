@@ -43,6 +43,7 @@ PATH_PARAMETERS = {
     "file_name": "The `name` of the file.",
     "token_id": "The `id` of the token. The text of a token begins with `assay_<id>`.",
     "entry_id": "The `id` of the entry of the audit trail.",
+    "record_id": "The `id` of the record, as the list of the records has it.",
     "key": "The `key` of the metric, without parameters.",
 }
 

@@ -33,3 +33,12 @@ LOGS: JSON = {
         }
     ]
 }
+RECORD: JSON = {
+    "id": "01a21d0aeec371c6a7adcede0bd85fb2",
+    "kind": "release",
+    "recorded_at": TIMESTAMP,
+    "position": 1,
+    "salt": "00" * 32,
+    "record": '{"gold_version":1,"kind":"release","recipe_version":1,"scorer_version":2}',
+    "entry": "11" * 32,
+}

@@ -201,9 +201,15 @@ COMMANDS: tuple[CommandDeclaration | GroupDeclaration, ...] = (
                 "assay log checkpoint -o monday.txt",
             ),
             CommandDeclaration(
+                "records",
+                "log.list_records",
+                "List what the transparency log fixes about a challenge: gold, switches of boards, releases and frozen boards.",
+                "assay log records digits",
+            ),
+            CommandDeclaration(
                 "proof",
                 "log.get_proof",
-                "Get the proof that a receipt, or an entry of the audit trail, is in the transparency log.",
+                "Get the proof that a receipt, an entry of the audit trail or a record of a challenge is in the transparency log.",
                 f"assay log proof {EXAMPLE_SUBMISSION_ID} -o receipt.tlog-proof",
             ),
             CommandDeclaration(

@@ -28,6 +28,7 @@ def show_trail(console: "Console", entries: Sequence[Json], *, with_challenge: b
         Column("who", [_who(entry) for entry in entries], wrap=True),
         Column("action", [f"{entry.get('action')} {_object(entry)}".rstrip() for entry in entries], wrap=True),
         Column("changes and reason", [_details(entry) for entry in entries], wrap=True),
+        Column("id", [entry.get("id") for entry in entries], drop_priority=1),
     ]
     if with_challenge:
         columns.insert(1, Column("challenge", [_slug(entry.get("challenge")) for entry in entries], wrap=True))

@@ -1,5 +1,6 @@
 """Queries for the switches of boards: the pending one of a phase, and which were done when."""
 
+from collections.abc import Collection
 from datetime import datetime
 
 from sqlalchemy import ColumnElement, func, or_, select
@@ -10,6 +11,7 @@ from app.store.tables import BoardSwitch, Challenge, Phase, Recipe, Score, Score
 from app.task_priorities import RESCORING_PRIORITY
 
 UNSETTLED = ("queued", "running")
+_CORRECTS = (BoardSwitch.status == "done") & BoardSwitch.from_gold_id.is_not(None) & BoardSwitch.errata.is_not(None)
 
 
 def all_pending(session: ReadSession) -> list[tuple[str, str]]:
@@ -45,6 +47,12 @@ def of_phase(session: ReadSession, phase_id: str) -> list[BoardSwitch]:
     """All switches of a phase, the newest first."""
     query = select(BoardSwitch).where(BoardSwitch.phase_id == phase_id)
     return list(session.scalars(query.order_by(BoardSwitch.number.desc())))
+
+
+def corrections(session: ReadSession, phase_ids: Collection[str]) -> list[BoardSwitch]:
+    """The switches of these phases from other versions, newest first, without the comparisons of the boards."""
+    query = select(BoardSwitch).where(BoardSwitch.phase_id.in_(phase_ids), _CORRECTS)
+    return list(session.scalars(query.order_by(BoardSwitch.switched_at.desc(), BoardSwitch.id.desc())))
 
 
 def by_number(session: ReadSession, phase_id: str, number: int) -> BoardSwitch | None:
@@ -105,6 +113,5 @@ def recipe_by_version(session: ReadSession, challenge_id: str, version: int) -> 
 
 def last_correction(session: ReadSession, phase_id: str) -> datetime | None:
     """When the board of a phase last switched from other versions while it had rows; None if it never did."""
-    done = (BoardSwitch.phase_id == phase_id) & (BoardSwitch.status == "done") & BoardSwitch.from_gold_id.is_not(None)
-    query = select(BoardSwitch.switched_at).where(done, BoardSwitch.errata.is_not(None))
+    query = select(BoardSwitch.switched_at).where(BoardSwitch.phase_id == phase_id, _CORRECTS)
     return session.scalar(query.order_by(BoardSwitch.number.desc()).limit(1))

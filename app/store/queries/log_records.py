@@ -3,10 +3,13 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from sqlalchemy import func, or_, select, update
+from sqlalchemy import func, or_, select, union_all, update
 
 from app.store.session import ReadSession, WriteSession
-from app.store.tables import AuditEntry, LogRecord
+from app.store.tables import AuditEntry, BoardSwitch, FrozenBoard, GoldVersion, LogRecord, Phase
+
+CHALLENGE_KINDS = ("gold", "switch", "release", "frozen_board")
+"""The kinds of records that everybody who sees a challenge may read."""
 
 
 def is_any_waiting(session: ReadSession) -> bool:
@@ -70,6 +73,15 @@ def of_object(session: ReadSession, object_id: str, kind: str) -> LogRecord | No
     """The record of this kind about an object."""
     found = select(LogRecord).where(LogRecord.object_id == object_id, LogRecord.kind == kind)
     return session.scalar(found.order_by(LogRecord.id).limit(1))
+
+
+def of_challenge(session: ReadSession, challenge_id: str) -> list[LogRecord]:
+    """The records about gold, switches, releases and frozen boards of a challenge, newest first."""
+    phases = select(Phase.id).where(Phase.challenge_id == challenge_id)
+    tables = (GoldVersion, BoardSwitch, FrozenBoard)
+    objects = union_all(phases, *(select(table.id).where(table.phase_id.in_(phases)) for table in tables))
+    found = select(LogRecord).where(LogRecord.kind.in_(CHALLENGE_KINDS), LogRecord.object_id.in_(objects))
+    return list(session.scalars(found.order_by(LogRecord.id.desc())))
 
 
 def positions(session: ReadSession, object_ids: Iterable[str], kind: str) -> dict[str, int | None]:
