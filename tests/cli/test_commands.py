@@ -113,6 +113,7 @@ NOT_COMPLETED = {
     ("imports", "import_id"),
     ("log", "proof", "challenge"),
     ("log", "proof", "entry"),  # an id of the audit trail
+    ("log", "proof", "record"),  # an id of the list of records
     ("recipe", "activate", "version"),
     ("recipe", "preview", "version"),
     ("score", "submission"),  # of an archive
