@@ -12,6 +12,18 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from app.receipts.dsse import Envelope, ReceiptRefused, decode_envelope, strict_base64, strict_json
 from app.receipts.statement import PREDICATE_TYPE, STATEMENT_TYPE
 
+_PREDICATE_FIELDS = {
+    **dict.fromkeys(
+        ("challenge", "evaluatedAt", "gold_commitment", "phase", "split", "submission", "task", "team"), str
+    ),
+    "gold_version": int,
+    "scorer_version": int,
+    "positive_label": (str, type(None)),
+    "claims": list,
+    "classes": list,
+    "recipe": dict,
+}
+
 
 @dataclass(frozen=True, slots=True)
 class VerifiedReceipt:
@@ -91,4 +103,27 @@ def _parse_statement(payload: bytes) -> dict[str, Any]:
         is_canonical = False
     if not is_canonical:
         raise ReceiptRefused("payload", "The payload is not in the canonical form of RFC 8785.")
+    _require_fields(statement)
     return statement
+
+
+def _require_fields(statement: Mapping[str, Any]) -> None:
+    """Raise ReceiptRefused unless the statement has the fields of its type; others are ignored."""
+    predicate, subjects = statement.get("predicate"), statement.get("subject")
+    if not isinstance(predicate, dict) or not isinstance(subjects, list):
+        raise ReceiptRefused("payload", "The statement has no subjects or no predicate.")
+    _require(predicate, _PREDICATE_FIELDS, "predicate")
+    _require(predicate["recipe"], {"version": int, "disclosure": dict}, "predicate.recipe")
+    _require(predicate["recipe"]["disclosure"], {"digits": (str, int)}, "predicate.recipe.disclosure")
+    for claim in predicate["claims"]:
+        _require(claim, {"metric": str, "value": (str, type(None))}, "predicate.claims")
+    for subject in subjects:
+        _require(subject, {"name": str, "digest": dict}, "subject")
+        _require(subject["digest"], {"sha256": str}, "subject.digest")
+
+
+def _require(found: Any, fields: Mapping[str, Any], where: str) -> None:
+    for name, kind in fields.items():
+        missing = not isinstance(found, dict) or name not in found
+        if missing or not isinstance(found[name], kind) or isinstance(found[name], bool):
+            raise ReceiptRefused("payload", f"The statement lacks {where}.{name}, or has another type of value there.")

@@ -1,7 +1,7 @@
 """The tiles of a log (C2SP tlog-tiles): paths, widths, entry bundles, and reading a tree from its tiles."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from app.tlog.merkle import HASH_BYTES, Node, ProofRefused, leaf_hash, perfect_hash
@@ -65,23 +65,27 @@ def tile_width(level: int, number: int, size: int) -> int:
     return max(0, min(WIDTH, (size >> (HEIGHT * level)) - number * WIDTH))
 
 
-def changed_tiles(old: int, size: int) -> list[Tile]:
+def changed_tiles(old: int, size: int) -> Iterator[Tile]:
     """The tiles that are new or wider in a tree of this size than in the old one; level by level from 0."""
-    tiles, level = [], 0
+    level = 0
     while size >> (HEIGHT * level):
         first, last = (old >> (HEIGHT * level)) // WIDTH, ((size >> (HEIGHT * level)) - 1) // WIDTH
-        tiles += [
-            Tile(level, number, tile_width(level, number, size))
-            for number in range(first, last + 1)
-            if tile_width(level, number, size) > tile_width(level, number, old)
-        ]
+        for number in range(first, last + 1):
+            width = tile_width(level, number, size)
+            if width > tile_width(level, number, old):
+                yield Tile(level, number, width)
         level += 1
-    return tiles
 
 
-def all_tiles(size: int) -> list[Tile]:
-    """All tiles of a tree."""
+def all_tiles(size: int) -> Iterator[Tile]:
+    """All tiles of a tree, one after the other: a size that somebody claims may be any number."""
     return changed_tiles(0, size)
+
+
+def count_tiles(size: int) -> int:
+    """How many tiles a tree has."""
+    levels = range(size.bit_length() // HEIGHT + 1)
+    return sum(-(-(size >> (HEIGHT * level)) // WIDTH) for level in levels)
 
 
 def split_hashes(content: bytes) -> list[bytes]:

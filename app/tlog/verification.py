@@ -17,7 +17,7 @@ from app.tlog.merkle import (
 )
 from app.tlog.note import NoteRefused, VerifierKey
 from app.tlog.proof import LogProof
-from app.tlog.tiles import WIDTH, Tile, TileNodes, all_tiles, bundle_path, decode_bundle
+from app.tlog.tiles import WIDTH, Tile, TileNodes, all_tiles, bundle_path, count_tiles, decode_bundle
 
 Fetch = Callable[[str], bytes]
 """The bytes at a path below the log, such as `tile/0/000`."""
@@ -47,16 +47,16 @@ def verified_checkpoint(content: str, key: VerifierKey, witnesses: Iterable[Veri
 
 def verify_log(checkpoint: Checkpoint, fetch: Fetch, advance: Advance = lambda _done, _total: None) -> None:
     """Fetch all entries and tiles and compute the root from the entries; raises ProofRefused for any difference."""
-    tiles = all_tiles(checkpoint.size)
+    total = count_tiles(checkpoint.size)
     roots: dict[int, list[bytes]] = {}  # of the full tiles by level
-    for done, tile in enumerate(tiles):
+    for done, tile in enumerate(all_tiles(checkpoint.size)):
         first = tile.number * WIDTH
         hashes = _leaves(tile, fetch) if tile.level == 0 else roots[tile.level - 1][first : first + tile.width]
         if fetch(tile.path) != b"".join(hashes):
             raise ProofRefused(f"{tile.path} does not contain the hashes of what is below it.")
         if tile.width == WIDTH:
             roots.setdefault(tile.level, []).append(perfect_hash(hashes))
-        advance(done + 1, len(tiles))
+        advance(done + 1, total)
     if root_hash(checkpoint.size, _nodes(checkpoint.size, fetch)) != checkpoint.root:
         raise ProofRefused(f"The {checkpoint.size} entries do not give the root of the checkpoint.")
 

@@ -85,6 +85,27 @@ def test_whatever_was_changed_is_refused(receipt: str, code: str) -> None:
     assert refused.value.code == code
 
 
+REQUIRED = (
+    *(("predicate", name) for name in ("submission", "team", "gold_version", "claims", "recipe", "positive_label")),
+    *(("predicate", "recipe", "version"), ("predicate", "recipe", "disclosure", "digits"), ("predicate",)),
+    *(("predicate", "claims", 0, "metric"), ("subject", 1, "digest", "sha256"), ("subject", 0, "name"), ("subject",)),
+)
+
+
+@pytest.mark.parametrize("path", REQUIRED)
+@pytest.mark.parametrize("value", [1.5, True, "missing"])
+def test_a_signed_statement_of_another_shape_is_refused(path: tuple[Any, ...], value: Any) -> None:
+    statement = json.loads(PAYLOAD)
+    place = statement
+    for step in path[:-1]:
+        place = place[step]
+    place[path[-1]] = value
+    if value == "missing":
+        del place[path[-1]]
+    with pytest.raises(ReceiptRefused, match="The statement"):
+        verify_receipt(KEY.envelope(rfc8785.dumps(statement)), KEYS)
+
+
 def test_thumbprints_are_those_of_the_standards() -> None:
     modulus = (
         "0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4cbbfAAtVT86zwu1RK7aPFFxuhDR1L6tSoc_BJECPebWKRXjBZCiFV4n3okn"

@@ -22,6 +22,7 @@ from app.tlog.tiles import (
     TileNodes,
     all_tiles,
     changed_tiles,
+    count_tiles,
     decode_bundle,
     encode_bundle,
     grow_tiles,
@@ -189,6 +190,9 @@ def test_the_specifications_examples_of_tiles() -> None:
     widths = {(tile.level, tile.width == WIDTH, tile.width) for tile in all_tiles(70_000)}
     assert widths == {(0, True, 256), (0, False, 112), (1, True, 256), (1, False, 17), (2, False, 1)}
     assert sum(tile.level == 0 and tile.width == WIDTH for tile in all_tiles(70_000)) == 273
+    for size in (0, 1, 255, 256, 257, 65_535, 65_536, 70_000):
+        assert count_tiles(size) == len(list(all_tiles(size)))
+    assert next(all_tiles(10**18)).path == "tile/0/000"  # a size that somebody claims costs nothing
     assert [tile.path for tile in all_tiles(256)] == ["tile/0/000", "tile/1/000.p/1"]
     assert number_path(1_234_067) == "x001/x234/067"
     assert tile_width(0, 274, 70_000) == 0
