@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import event, select, update
 
+from app.actions.receipts.signing_keys import ReceiptKey, ReceiptKeyUnusable
 from app.actions.transparency import origins
 from app.actions.transparency.add_record import add_record
 from app.actions.transparency.continue_log import LogNotContinued, continue_log, renew_log
@@ -240,6 +241,22 @@ def test_an_operator_goes_on_with_a_log(db: Database, log_settings: Settings) ->
     sequence(db, log_settings, first=True)
     assert vkey_of(db) == key
     assert size_of(db) == 4  # the origin, one, two, and that it goes on
+
+
+@pytest.mark.parametrize("first", ["receipts", "log"])
+def test_the_log_and_receipts_have_different_keys(db: Database, log_settings: Settings, first: str) -> None:
+    """Otherwise one of them could not be verified, as each public key is published for one purpose."""
+    log_key = replace_log_key(log_key_path(log_settings))
+    both = ReceiptKey.of(log_key.private_key)
+    if first == "receipts":
+        with db.write() as session:
+            both.register(session)
+        with pytest.raises(LogKeyUnusable, match="signs receipts"):
+            sequence(db, log_settings, first=True)
+    else:
+        sequence(db, log_settings, first=True)
+        with db.write() as session, pytest.raises(ReceiptKeyUnusable):
+            both.register(session)
 
 
 def test_the_key_is_private(db: Database, log_settings: Settings) -> None:

@@ -72,8 +72,10 @@ class ReceiptKey:
         )
 
     def register(self, session: WriteSession) -> None:
-        """Store the public key, unless it is stored."""
-        receipts.register_key(session, self.id, encode_base64url(self.public_key), clock.now(session))
+        """Store the public key, unless it is stored; raises ReceiptKeyUnusable for the key of a log."""
+        if not receipts.register_key(session, self.id, encode_base64url(self.public_key), clock.now(session)):
+            remedy = "Let ASSAY_RECEIPT_KEY_FILE and ASSAY_LOG_KEY_FILE name files with different keys."
+            raise ReceiptKeyUnusable("The key of receipts is that of the transparency log as well.", remedy=remedy)
 
 
 def receipt_key_path(settings: Settings) -> Path:

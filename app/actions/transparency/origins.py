@@ -92,6 +92,11 @@ def _is_continued(session: ReadSession, settings: Settings, origin: LogOrigin | 
 
 def begin_origin(session: WriteSession, settings: Settings, key: LogKey) -> LogOrigin:
     """Begin a log with this key; its first leaf names the last checkpoint of the one before, which ends."""
+    if session.get(SigningKey, key.id) is not None:
+        used = f"The key of the log {log_key_path(settings)} was used before, or signs receipts as well."
+        raise LogKeyUnusable(
+            used, remedy="Write a key for the log alone: openssl genpkey -algorithm ed25519 -out FILE."
+        )
     earlier = log_trees.origins(session)
     end_origin(session)
     previous = _last_checkpoint(session, settings, earlier[0]) if earlier else None

@@ -187,11 +187,12 @@ def is_first_scoring(session: ReadSession, key: Mapping[str, Any]) -> bool:
 # ---- public keys
 
 
-def register_key(session: WriteSession, key_id: str, public_key: str, now: datetime) -> None:
-    """Store a public key of receipts, unless it is stored."""
+def register_key(session: WriteSession, key_id: str, public_key: str, now: datetime) -> bool:
+    """Store a public key of receipts, unless it is stored; returns whether it is one of receipts then."""
     dialect = sqlite if session.get_bind().dialect.name == "sqlite" else postgresql
     row = {"id": key_id, "purpose": RECEIPT_KEYS, "public_key": public_key, "created_at": now}
     session.connection().execute(dialect.insert(SigningKey.__table__).values(row).on_conflict_do_nothing())
+    return session.scalar(select(SigningKey.purpose).where(SigningKey.id == key_id)) == RECEIPT_KEYS
 
 
 def receipt_keys(session: ReadSession) -> list[SigningKey]:
