@@ -70,7 +70,7 @@ def renew_log(session: WriteSession, settings: Settings) -> LogOrigin:
     path = log_key_path(settings)
     key = replace_log_key(path) if is_managed(settings) else read_log_key(path)
     if log_trees.log_key(session, key.id) is not None:
-        detail = f"The key {path} has signed a log before."
+        detail = f"The key {path} has signed a log before, or signs receipts."
         raise LogKeyUnusable(detail, remedy=f"Write a new one: openssl genpkey -algorithm ed25519 -out {path}")
     origin = begin_origin(session, settings, key)
     record(session, OPERATOR, "log.renew", challenge=None, of=None, changes=created_fields({"origin": origin.name}))

@@ -77,7 +77,7 @@ def current_origin(session: WriteSession, settings: Settings, key: LogKey) -> Lo
             )
             raise LogKeyUnusable(detail, remedy=NEW_KEY_REMEDY)
         if log_trees.log_key(session, key.id) is not None:
-            raise LogKeyUnusable("The key signed a log that has ended.", remedy=NEW_KEY_REMEDY)
+            raise LogKeyUnusable("The key signed a log that has ended, or signs receipts.", remedy=NEW_KEY_REMEDY)
     return begin_origin(session, settings, key)
 
 
@@ -92,11 +92,6 @@ def _is_continued(session: ReadSession, settings: Settings, origin: LogOrigin | 
 
 def begin_origin(session: WriteSession, settings: Settings, key: LogKey) -> LogOrigin:
     """Begin a log with this key; its first leaf names the last checkpoint of the one before, which ends."""
-    if session.get(SigningKey, key.id) is not None:
-        used = f"The key of the log {log_key_path(settings)} was used before, or signs receipts as well."
-        raise LogKeyUnusable(
-            used, remedy="Write a key for the log alone: openssl genpkey -algorithm ed25519 -out FILE."
-        )
     earlier = log_trees.origins(session)
     end_origin(session)
     previous = _last_checkpoint(session, settings, earlier[0]) if earlier else None
