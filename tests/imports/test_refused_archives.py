@@ -17,7 +17,7 @@ from tests.archives.building import Members, json_lines, manifest_of, pack
 from tests.archives.test_hostile_archives import HOSTILE
 from tests.imports.source_phase import finish, send
 from tests.journeys.support import require_refused
-from tests.live_service import Caller
+from tests.live_service import Caller, eventually
 
 Row = dict[str, Any]
 Edit = Callable[[Row], Row]
@@ -65,7 +65,7 @@ def require_failed(app: ServedApp, admin: Caller, content: bytes, code: str, rea
     assert ended["failure"]["remedy"]
     assert (ended["challenge"], ended["phase"]) == (None, None)
     assert counts(app) == before
-    assert stored_files(app) == files
+    eventually(lambda: stored_files(app) == files, "the archive is deleted after the status is stored")
     assert admin.get("/challenges").json()["items"] == []
 
 

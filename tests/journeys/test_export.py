@@ -161,7 +161,7 @@ def test_a_file_that_is_gone_is_named_as_missing(people: People, tmp_path: Path)
     listed = lines(zipfile.ZipFile(io.BytesIO(content)))
     assert [(each["id"], each["file"], each["instances"]) for each in listed] == [(sent["id"], None, None)]
     (tmp_path / "a.zip").write_bytes(content)
-    assert "1 files had been deleted" in run_assay("archive", "verify", tmp_path / "a.zip").out
+    assert "1 file was deleted before the export" in run_assay("archive", "verify", tmp_path / "a.zip").out
     scored = json.loads(run_assay("score", "--archive", tmp_path / "a.zip", "--json").out)
     assert scored["outcomes"] == {"no_file": 1}
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import insert
 
 from app.actions.imports.staged_phase import StagedScore, StagedSubmission
-from app.actions.receipts.issue_receipts import ReceiptIssuer
+from app.actions.receipts.issue_receipts import NewScores, ReceiptIssuer
 from app.archives.open_archive import Archive, InvalidArchive
 from app.store import clock
 from app.store.queries import analysis_tasks, ranked_values
@@ -121,11 +121,11 @@ class SubmissionRows:
             if rows:
                 connection.execute(insert(table.__table__), rows)
         ranked_values.rewrite(session, [row["id"] for row in self._rows.get(Submission, ())])
-        for key, of, scored_at in self._scored:
+        for key, _, _ in self._scored:
             analysis_tasks.add_intervals(session, key)
-            if self._receipts is not None:
-                times = {"scored_at": scored_at, "now": self._now}
-                self._receipts.issue(session, key, of.scores, content_sha256=of.content_sha256, **times)
+        if self._receipts is not None:
+            scored = [NewScores(key, of.scores, of.content_sha256, at) for key, of, at in self._scored]
+            self._receipts.issue(session, scored, self._now)
         session.flush()
         self._rows, self._scored = {}, []
 

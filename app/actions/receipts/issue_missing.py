@@ -6,7 +6,7 @@ from typing import Any
 import structlog
 
 from app.actions.challenges.upload_gold import stored_file_kind
-from app.actions.receipts.issue_receipts import ReceiptIssuer
+from app.actions.receipts.issue_receipts import NewScores, ReceiptIssuer
 from app.actions.scoring_tasks.claim_tasks import LoadedTask
 from app.actions.scoring_tasks.score_submission import WorkerContext, compute_task_outcome
 from app.actions.scoring_tasks.scoring_request import gold_reference
@@ -82,6 +82,5 @@ class MissingReceipts:
             time = submission.finished_at if first else next(iter(stored.values())).created_at
             assert time is not None
             scores = {split: row.metrics for split, row in stored.items()}
-            times = {"scored_at": time, "now": clock.now(session)}
-            self._issuer.issue(session, key, scores, content_sha256=content_sha256, **times)
+            self._issuer.issue(session, [NewScores(key, scores, content_sha256, time)], clock.now(session))
             return len(scores)

@@ -2,15 +2,16 @@
 
 import hashlib
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from itertools import groupby
+from typing import Any, NamedTuple
 
 from cachetools import LRUCache
 
 from app.actions.receipts.signing_keys import ReceiptKeyFile
 from app.actions.submissions.score_visibility import current_split, round_for_participants
-from app.actions.transparency.add_record import add_record
+from app.actions.transparency.add_record import NewRecord, add_records
 from app.receipts.statement import ScoreContext, SignedScore, StatementTemplate
 from app.scoring.declaration.recipe import ScoringRecipe, parse_recipe
 from app.store.queries import receipts
@@ -21,6 +22,28 @@ from app.store.types import new_id
 
 MAX_CACHED_TEMPLATES = 64
 LOG_KIND = "receipt"
+
+
+class NewScores(NamedTuple):
+    """Scores of a submission that were just stored, by split."""
+
+    key: Mapping[str, Any]
+    """The key of their task: submission, gold, recipe and scorer version."""
+    scores: Mapping[str, Mapping[str, Any]]
+    content_sha256: str | None
+    scored_at: datetime
+    """The stored time of scoring."""
+
+
+class _SignedReceipt(NamedTuple):
+    """The row of a receipt, and what the log records of it; None if it is not public knowledge."""
+
+    row: dict[str, Any]
+    record: NewRecord | None
+
+
+def _versions(of: NewScores) -> tuple[str, str]:
+    return of.key["gold_id"], of.key["recipe_id"]
 
 
 class ReceiptIssuer:
@@ -44,41 +67,39 @@ class ReceiptIssuer:
         with self._lock:
             self._committed[gold_id, name] = True
 
-    def issue(
-        self,
-        session: WriteSession,
-        key: Mapping[str, Any],
-        scores: Mapping[str, Mapping[str, Any]],
-        *,
-        content_sha256: str | None,
-        scored_at: datetime,
-        now: datetime,
-    ) -> None:
+    def issue(self, session: WriteSession, scored: Sequence[NewScores], now: datetime) -> None:
         """Store a receipt of the scores of each split, under the key of their task, and records for the log.
 
-        `scored_at` is the stored time of scoring. Test entries get none. Where the hash or the commitment is missing,
-        they are issued later (issue_missing.py).
+        Test entries get none. Where the hash or the commitment is missing, they are issued later (issue_missing.py).
         """
-        facts = receipts.scored_facts(session, key)
-        if facts is None or facts.test or content_sha256 is None or facts.commitment is None:
-            return
-        signer, time = self._keys.registered(session), round_for_participants(scored_at)
+        signed: list[_SignedReceipt] = []
+        for versions, found in groupby(sorted(scored, key=_versions), key=_versions):
+            group = list(found)
+            facts = receipts.scored_facts(session, *versions, {each.key["submission_id"] for each in group})
+            for each in group:
+                known = facts.get(each.key["submission_id"])
+                if known is not None and not known.test and known.commitment and each.content_sha256 is not None:
+                    signed += self._sign(session, each, known)
+        if signed:
+            receipts.add(session, [each.row | {"created_at": now} for each in signed])
+            add_records(session, [each.record for each in signed if each.record is not None])
+
+    def _sign(self, session: WriteSession, of: NewScores, facts: ScoredFacts) -> Iterator[_SignedReceipt]:
+        """The receipts of one task, and what the log records of those that are public knowledge."""
+        signer, time = self._keys.registered(session), round_for_participants(of.scored_at)
         assert time is not None
-        rows, logged = [], []
-        for split, metrics in scores.items():
-            template, recipe = self._template(session, key, facts, split)
-            moment = time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-            of = (key["submission_id"], facts.team_id, facts.sha256, content_sha256, moment)
-            payload = template.payload(SignedScore(*of, metrics))
+        assert of.content_sha256 is not None
+        moment = time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        named = (of.key["submission_id"], facts.team_id, facts.sha256, of.content_sha256, moment)
+        for split, metrics in of.scores.items():
+            template, recipe = self._template(session, of.key, facts, split)
+            payload = template.payload(SignedScore(*named, metrics))
             sha256 = hashlib.sha256(payload).hexdigest()
-            stored = {**key, "id": new_id(), "split": split, "envelope": signer.envelope(payload)}
-            rows.append(stored | {"payload_sha256": sha256, "created_at": now})
-            if is_public_knowledge(facts, key["scorer_version"], split, recipe):
-                logged.append(rows[-1])
-        if rows:
-            receipts.add(session, rows)
-        for row in logged:
-            log_receipt(session, facts.challenge_id, LoggedReceipt(*(row[name] for name in LoggedReceipt._fields)))
+            row = {**of.key, "id": new_id(), "split": split, "envelope": signer.envelope(payload)}
+            row |= {"payload_sha256": sha256}
+            is_public = is_public_knowledge(facts, of.key["scorer_version"], split, recipe)
+            logged = LoggedReceipt(*(row[name] for name in LoggedReceipt._fields))
+            yield _SignedReceipt(row, _log_record(facts.challenge_id, logged) if is_public else None)
 
     def _template(
         self, session: WriteSession, key: Mapping[str, Any], facts: ScoredFacts, split: str
@@ -128,7 +149,11 @@ def is_public_knowledge(facts: ScoredFacts, scorer_version: int, split: str, rec
     return split in {shown, "public"} if facts.released_at is not None else split == shown
 
 
-def log_receipt(session: WriteSession, challenge_id: str, of: LoggedReceipt) -> None:
-    """Record a receipt in the transparency log."""
+def log_receipts(session: WriteSession, challenge_id: str, found: Iterable[LoggedReceipt]) -> None:
+    """Record receipts in the transparency log."""
+    add_records(session, [_log_record(challenge_id, each) for each in found])
+
+
+def _log_record(challenge_id: str, of: LoggedReceipt) -> NewRecord:
     record = {"receipt_sha256": of.payload_sha256, "submission": of.submission_id, "split": of.split}
-    add_record(session, LOG_KIND, record, challenge_id=challenge_id, object_id=of.id)
+    return NewRecord(LOG_KIND, record, challenge_id, of.id)

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from app.actions.challenges.change_recipe import equivalent_recipe_ids, parse_stored_recipe
-from app.actions.receipts.issue_receipts import log_receipt
+from app.actions.receipts.issue_receipts import log_receipts
 from app.actions.submissions.score_visibility import visible_split
 from app.store.queries import receipts
 from app.store.queries.board_versions import BoardVersion
@@ -18,8 +18,7 @@ def log_receipts_of(session: WriteSession, phase: Phase, *, splits: Collection[s
     Called in the transaction that makes them public: the final release, or a switch of the board.
     """
     found = _unlogged(session, phase, splits, version)
-    for each in found:
-        log_receipt(session, phase.challenge_id, each)
+    log_receipts(session, phase.challenge_id, found)
     return len(found)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import structlog
 
 from app.actions.challenges.upload_gold import stored_file_kind
-from app.actions.receipts.issue_receipts import ReceiptIssuer
+from app.actions.receipts.issue_receipts import NewScores
 from app.actions.scoring_tasks import score_submission
 from app.actions.scoring_tasks.claim_tasks import LoadedTask
 from app.actions.scoring_tasks.scoring_request import gold_reference
@@ -120,11 +120,13 @@ def settle_rescored_tasks(session: WriteSession, context: score_submission.Worke
     owned_outcomes = {owned[claim.task_id]: outcome for claim, outcome in outcomes.items() if claim.task_id in owned}
     results = {task: outcome.result for task, outcome in owned_outcomes.items() if outcome.result is not None}
     stored = rescoring_tasks.stored_scores(session, results.keys())
-    now = clock.now(session)
+    now, added = clock.now(session), list[NewScores]()
     ends = [
-        _settle_rescored_task(session, task, result, stored.get(task.submission_id, []), now, receipts=context.receipts)
+        _settle_rescored_task(session, task, result, stored.get(task.submission_id, []), added, now=now)
         for task, result in results.items()
     ]
+    if context.receipts is not None:
+        context.receipts.issue(session, added, now)
     unchanged = [task.id for task, end in zip(results, ends, strict=True) if not (end.failed or end.different)]
     session.flush()
     rescoring_tasks.mark_done(session, unchanged, now)
@@ -142,11 +144,14 @@ def _settle_rescored_task(
     task: ScoreTask,
     result: FileResult,
     stored: Sequence[Score],
-    now: datetime,
+    added: list[NewScores],
     *,
-    receipts: ReceiptIssuer | None,
+    now: datetime,
 ) -> RescoringResult:
-    """Compare with the stored scores, or store the first ones; tasks that are simply done are updated by the caller."""
+    """Compare with the stored scores, or store the first ones, which go to `added`.
+
+    Tasks that are simply done are updated by the caller.
+    """
     if not stored and result.valid:
         names = ("submission_id", "gold_id", "recipe_id", "scorer_version")
         key = {name: getattr(task, name) for name in names}
@@ -155,9 +160,7 @@ def _settle_rescored_task(
             Score(split=split, metrics=values, empty_predictions=empty.get(split, 0), created_at=now, **key)
             for split, values in result.scores.items()
         )
-        if receipts is not None:
-            times = {"scored_at": now, "now": now}
-            receipts.issue(session, key, result.scores, content_sha256=result.content_sha256, **times)
+        added.append(NewScores(key, result.scores, result.content_sha256, now))
         analysis_tasks.add_intervals(session, key)
         return RescoringResult(task.rerun_id)
     if not stored:

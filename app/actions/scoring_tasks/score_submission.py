@@ -16,7 +16,7 @@ from sqlalchemy import event
 
 from app import scoring_processes
 from app.actions.receipts.gold_commitments import ensure_commitment
-from app.actions.receipts.issue_receipts import ReceiptIssuer
+from app.actions.receipts.issue_receipts import NewScores, ReceiptIssuer
 from app.actions.scoring_tasks.claim_tasks import ClaimedTask, LoadedTask
 from app.actions.scoring_tasks.further_versions import FurtherVersion, add_missing_active_task
 from app.actions.scoring_tasks.scoring_request import GoldReference, send_scoring_request
@@ -233,14 +233,15 @@ def settle_results(
     owned.sort(key=lambda each: each[0]["submission_id"])  # one order of locks for all transactions
     settled: dict[TaskClaim, str] = {}
     marks: list[str] = []
+    stored: list[NewScores] = []
     for key, claim, result in owned:
         is_final, changed, scored = _settle_result(session, claim, key, result, (further or {}).get(claim, ()), now=now)
-        if receipts is not None:
-            for score_key, of in scored:
-                _issue_receipts(session, receipts, score_key, of, now)
+        stored += [NewScores(score_key, of.scores, of.content_sha256, now) for score_key, of in scored]
         marks += changed
         if is_final:
             settled[claim] = key["submission_id"]
+    if receipts is not None:
+        receipts.issue(session, stored, now)
     board_invalidation.invalidate(session, *marks)
     notifications.notify_settled(session, *settled.values())  # after the boards, see there
     return settled
@@ -286,12 +287,6 @@ def _add_further_scores(
             submissions.add_scores(session, key, result.scores, result.empty_by_split)
             stored.append((key, result))
     return stored
-
-
-def _issue_receipts(
-    session: WriteSession, receipts: ReceiptIssuer, key: Mapping[str, Any], result: FileResult, now: datetime
-) -> None:
-    receipts.issue(session, key, result.scores, content_sha256=result.content_sha256, scored_at=now, now=now)
 
 
 def refused_again_failure(result: FileResult) -> dict[str, str]:

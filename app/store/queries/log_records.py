@@ -1,15 +1,22 @@
 """Queries for the records of the transparency log."""
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from sqlalchemy import func, or_, select, union_all, update
+from sqlalchemy import func, insert, or_, select, union_all, update
 
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import AuditEntry, BoardSwitch, FrozenBoard, GoldVersion, LogRecord, Phase
 
 CHALLENGE_KINDS = ("gold", "switch", "release", "frozen_board")
 """The kinds of records that everybody who sees a challenge may read."""
+_ADD = insert(LogRecord.__table__)
+
+
+def add(session: WriteSession, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Store records, by their columns."""
+    if rows:
+        session.connection().execute(_ADD, [*map(dict, rows)])
 
 
 def is_any_waiting(session: ReadSession) -> bool:

@@ -53,6 +53,7 @@ _RECIPE_IN_FORCE = exists().where(
 )
 _FACTS = (
     select(
+        Submission.id,
         Submission.team_id,
         Submission.sha256,
         Submission.test,
@@ -73,17 +74,18 @@ _FACTS = (
     .join(Challenge.__table__, Challenge.id == Phase.challenge_id)
     .join(GoldVersion.__table__, GoldVersion.id == bindparam("gold_id"))
     .join(Recipe.__table__, Recipe.id == bindparam("recipe_id"))
-    .where(Submission.id == bindparam("submission_id"))
+    .where(Submission.id.in_(bindparam("submission_ids", expanding=True)))
 )
 _ADD_RECEIPTS = insert(Receipt.__table__)
 _KEY = ("submission_id", "gold_id", "recipe_id", "scorer_version", "split")
 
 
-def scored_facts(session: ReadSession, key: Mapping[str, Any]) -> ScoredFacts | None:
-    """The facts about scores with the key of their task; None where a row was deleted."""
-    of = {name: key[name] for name in ("submission_id", "gold_id", "recipe_id")}
-    row = session.connection().execute(_FACTS, of).one_or_none()
-    return None if row is None else ScoredFacts._make(row)
+def scored_facts(
+    session: ReadSession, gold_id: str, recipe_id: str, submission_ids: Collection[str]
+) -> dict[str, ScoredFacts]:
+    """The facts about scores of submissions by one gold and recipe; without those of which a row was deleted."""
+    of = {"gold_id": gold_id, "recipe_id": recipe_id, "submission_ids": list(submission_ids)}
+    return {row[0]: ScoredFacts._make(row[1:]) for row in session.connection().execute(_FACTS, of)}
 
 
 def add(session: WriteSession, rows: Sequence[Mapping[str, Any]]) -> None:
