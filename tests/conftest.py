@@ -100,7 +100,7 @@ WAITING_FOLDERS = ("backup", "faults", "queue", "races")
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Storms first, for they take longest; then files that wait among files that compute, so that neither waits alone."""
-    if not hypothesis_profiles.draws_all_examples():
+    if not hypothesis_profiles.is_exploring():
         properties = {
             id(property_test): property_test
             for item in items

@@ -1,7 +1,7 @@
 """How property tests draw their examples: the same ones everywhere, or ever new ones in `make explore`.
 
-`TEST_SCOPE=full`, which .ci/run sets, draws all examples that a test states. Otherwise each property draws an eighth
-of them, which finds most faults and leaves the tests quick enough to be run before each commit.
+`TEST_SCOPE=full`, which .ci/run sets, draws half of the examples that a test states. Otherwise each property draws an
+eighth of them, which finds most faults and leaves the tests quick enough to be run before each commit.
 """
 
 import os
@@ -15,7 +15,7 @@ from hypothesis.internal.conjecture import providers
 
 FIXED_PROFILE = "same"
 EXPLORE_PROFILE = "explore"
-QUICK_DIVISOR = 8  # of the examples that a property states, unless all are drawn
+QUICK_DIVISOR, FULL_DIVISOR = 8, 2  # of the examples that a property states
 MIN_EXAMPLES = 8  # that a property draws at least, if it states as many
 ROOT = Path(__file__).resolve().parents[1]
 FAILING_EXAMPLES = Path(os.environ.get("HYPOTHESIS_STORAGE_DIRECTORY", ROOT / ".hypothesis")) / EXPLORE_PROFILE
@@ -40,15 +40,21 @@ def use_new_examples() -> None:
     providers._get_local_constants = _constants_of_modules
 
 
-def draws_all_examples() -> bool:
-    """Whether each property draws as many examples as it states: in CI and in explorations."""
-    return os.environ.get("TEST_SCOPE") == "full" or settings.get_current_profile_name() == EXPLORE_PROFILE
+def is_exploring() -> bool:
+    """Whether each property draws new examples, at least as many as it states."""
+    return settings.get_current_profile_name() == EXPLORE_PROFILE
+
+
+def is_thorough() -> bool:
+    """Whether tests look at more than a quick run does: in CI and in explorations."""
+    return os.environ.get("TEST_SCOPE") == "full" or is_exploring()
 
 
 def fewer_examples(function: Any) -> None:
     """Have a property draw a part of the examples that it states."""
     own: settings = getattr(function, ATTRIBUTE)
-    few = max(min(MIN_EXAMPLES, own.max_examples), own.max_examples // QUICK_DIVISOR)
+    divisor = FULL_DIVISOR if is_thorough() else QUICK_DIVISOR
+    few = max(min(MIN_EXAMPLES, own.max_examples), own.max_examples // divisor)
     setattr(function, ATTRIBUTE, settings(own, max_examples=few))
 
 

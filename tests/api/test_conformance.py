@@ -13,7 +13,7 @@ from schemathesis.specs.openapi.checks import (
 
 from tests.api.conftest import GOLD
 from tests.api.in_process_app import ADMIN_TOKEN, ServedApp, openapi_document
-from tests.hypothesis_profiles import draws_all_examples
+from tests.hypothesis_profiles import is_thorough
 from tests.live_service import PASSWORD, Caller
 
 CHECKS = [
@@ -33,7 +33,7 @@ schema.config.phases.coverage.enabled = False
 def bounded(examples: int) -> settings:
     """The same few examples each time, and fewer in a quick run."""
     return settings(
-        max_examples=examples if draws_all_examples() else examples // 2,
+        max_examples=examples if is_thorough() else examples // 2,
         deadline=None,
         derandomize=True,
         database=None,
@@ -94,7 +94,7 @@ def test_everybody_is_answered_as_documented(case: Any, app: ServedApp, stage: S
     parameters, seed = case.path_parameters or {}, sum(map(ord, f"{case.path_parameters}{case.query}{case.method}"))
     if seed % 3:  # two of three cases are about things that exist
         parameters.update({name: stage.existing[name] for name in stage.existing.keys() & parameters.keys()})
-    others = ROLES[2:] if draws_all_examples() else [ROLES[2 + seed % (len(ROLES) - 2)]]
+    others = ROLES[2:] if is_thorough() else [ROLES[2 + seed % (len(ROLES) - 2)]]
     for role in (*others, *ROLES[:2]):
         answer = case.call(base_url=app.url, headers=stage.headers[role])
         case.validate_response(answer, checks=CHECKS)

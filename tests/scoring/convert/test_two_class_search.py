@@ -18,7 +18,7 @@ from app.analysis.convert.report import report
 from app.analysis.convert.statements import FigureFormat, PublishedFigures
 from app.scoring.declaration.metric import CATALOGUE
 from app.scoring.evaluation_input import EvaluationInput
-from tests.hypothesis_profiles import draws_all_examples
+from tests.hypothesis_profiles import is_thorough
 from tests.scoring.case_builder import case, results
 from tests.scoring.convert.strategies import (
     Tables,
@@ -195,7 +195,7 @@ def small_tables(n: int) -> list[Tables]:
 def test_no_small_table_is_called_impossible_by_its_own_figures(undefined: ZeroDivisionRule) -> None:
     """Every table of counts: where 0/0 occurs with every set of figures, else with one set in turn."""
     printed: dict[CountsProblem, list[Tables]] = {}
-    for n in range(1, 13 if draws_all_examples() else 9):
+    for n in range(1, 13 if is_thorough() else 9):
         for number, tables in enumerate(small_tables(n)):
             (tp, fp, fn, tn), _ = tables
             degenerate = 0 in {tp + fp, tp + fn, tn + fp, tn + fn}
