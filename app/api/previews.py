@@ -6,6 +6,7 @@ from fastapi import Response
 from pydantic import Field
 
 from app import errors
+from app.actions.versions.compute_previews import compare_pending_switch
 from app.actions.versions.preview_switch import (
     PreviewView,
     read_gold_preview,
@@ -19,9 +20,10 @@ from app.api.field_types import Moment, Shape, reply_example
 from app.api.gold import VersionNumber
 from app.api.http.json_body import api_router
 from app.api.http.problem_documents import error_responses
+from app.api.limits.former_boards import FormerBoardsBusy
 from app.api.openapi import preview_examples
 from app.api.recipe_versions import RecipeVersion
-from app.api.switches import SwitchProgress, Versions
+from app.api.switches import SwitchNumber, SwitchProgress, Versions
 
 router = api_router("phases", prefix="/challenges/{slug}")
 OUTDATED_REMEDY = "The board has changed since it was compared. Preview again; scores that exist are used again."
@@ -179,3 +181,21 @@ def get_recipe_preview(slug: str, version: RecipeVersion, caller: AccountDep, st
     """Returns the last preview of a version, by phase."""
     with state.db.read() as session:
         return _recipe_preview_shape(read_recipe_preview(session, caller, slug, version, slots=state.settings.workers))
+
+
+@router.get(
+    "/phases/{phase}/switches/{number}/preview",
+    summary="Compare the boards before and after a pending switch",
+    responses=error_responses(errors.Forbidden, errors.NotFound, FormerBoardsBusy),
+)
+def get_switch_preview(
+    slug: str, phase: str, number: SwitchNumber, caller: AccountDep, state: AppStateDep
+) -> PreviewShape:
+    """Returns what a pending switch would change by the scores that there are now, computed at each request.
+
+    Also for a switch to another scorer version, which the service requests itself. Submissions that are not scored yet,
+    or cannot be, are in `unscored`.
+    """
+    with state.former_boards.turn(), state.db.read() as session:
+        found = compare_pending_switch(session, caller, slug, phase, number, slots=state.settings.workers)
+        return preview_shape(found)

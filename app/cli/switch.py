@@ -8,7 +8,7 @@ import typer
 
 from app.cli.connection import connect_client
 from app.cli.options import AsJson, AuditReason, Phase, Slug, Token, Url
-from app.cli.terminal import version_tables
+from app.cli.terminal import correction_tables, version_tables
 from app.cli.terminal.output import EXIT_FAILED, EXIT_STILL_WAITING, CommandOutput, command_output
 
 if TYPE_CHECKING:
@@ -42,6 +42,15 @@ def list_switches(
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
         switches = list(client.switches(slug, client.phase(slug, phase)))
         out.result(switches, lambda console: version_tables.show_switches(console, switches))
+
+
+def preview_switch(
+    *, slug: Slug, number: Number, phase: Phase = None, url: Url = None, token: Token = None, as_json: AsJson = False
+) -> None:
+    """Show what a pending switch would change on the board, by the scores that there are now; only organizers see it."""
+    with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
+        found = client.switch_preview(slug, client.phase(slug, phase), number)
+        out.result(found, lambda console: correction_tables.show_preview(console, found))
 
 
 def confirm_switch(

@@ -25,6 +25,10 @@ class VersionCalls(Transport):
         """Take a pending switch back."""
         return self._json("POST", phase_path(slug, phase, "switches", str(number), "cancel"), json={"reason": reason})
 
+    def switch_preview(self, slug: str, phase: str, number: int) -> Json:
+        """What a pending switch would change by the scores that there are now."""
+        return self._json("GET", phase_path(slug, phase, "switches", str(number), "preview"))
+
     def edit_switch(
         self, slug: str, phase: str, number: int, *, lists_instances: bool, reason: str | None = None
     ) -> Json:

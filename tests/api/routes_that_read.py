@@ -78,6 +78,7 @@ READ: dict[str, list[str]] = {  # every route that reads, with the queries that 
     PHASES + "/ladder": [],
     PHASES + "/switches": ["limit=1"],
     PHASES + "/switches/{number}": [],
+    PHASES + "/switches/{number}/preview": [],
     PHASES + "/gold": [],
     PHASES + "/gold/{version}": [],
     PHASES + "/gold/{version}/counts": [],

@@ -148,12 +148,16 @@ def test_a_submission_that_cannot_be_scored_withholds_the_switch_until_an_organi
     read = f"{PHASE}/gold/{version}"
     eventually(lambda: admin.get(read).json()["blocked_by"] != [], "the submission is named")
     (blocked,) = admin.get(read).json()["blocked_by"]
+    foretold = admin.get(f"{PHASE}/switches/{number}/preview").json()
+    assert foretold["to"]["gold"] == version
+    assert [row["submission"] for row in foretold["result"]["unscored"]] == [blocked["submission"]]
     assert (blocked["submission"], blocked["code"]) == (ids[1], "file_lost")
     eventually(lambda: "switch_withheld" in own.service.log(), "the log says it")
     assert admin.get(BOARD).json()["gold_version"] == 1
     confirmed = admin.post(f"{PHASE}/switches/{number}/confirm", json={"reason": "The file is gone."})
     assert confirmed.status_code == 200, confirmed.text
     assert len(wait_for_switch(admin, version)["rows"]) == 2
+    assert admin.get(f"{PHASE}/switches/{number}/preview").status_code == 404
     over = admin.post(f"{PHASE}/switches/{number}/cancel")
     assert (over.status_code, over.json()["code"]) == (409, "switch_ended")
 

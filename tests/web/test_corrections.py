@@ -1,11 +1,14 @@
 """The walk of a correction on the pages: difference, preview, activation with a reason, and what everybody reads then."""
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.api.in_process_app import ServedApp, app_settings, serve_app
+from tests.api.in_process_app import ADMIN_TOKEN, ServedApp, app_settings, serve_app
+from tests.cli.run_command import run_assay
 from tests.live_service import Caller, eventually, open_challenge
 from tests.web.desk import organizer
 from tests.web.reader import Reader, destination
@@ -106,3 +109,28 @@ def test_a_recipe_that_needs_new_scores_is_a_draft_first(app: ServedApp, new_rea
     text = reader.get("/challenges/pets/errata").text
     assert "New metric <code>f1_macro</code>" in text
     assert "Classes are unequal." in text
+
+
+def test_a_withheld_switch_shows_what_it_would_change(tmp_path: Path) -> None:
+    with serve_app(app_settings(tmp_path / "data", interruption_cap=1)) as running:
+        admin, path = running.admin(), "/challenges/pets/phases/main"
+        open_challenge(admin, "pets", GOLD, recipe=RECIPE)
+        uploads = tmp_path / "data" / "files" / "uploads"
+        admin.submit("pets", predictions({4}), team="Blue").raise_for_status()
+        before = set(uploads.iterdir())
+        admin.submit("pets", predictions({0, 2, 4}), team="Green").raise_for_status()
+        (lost,) = set(uploads.iterdir()) - before
+        lost.unlink()
+        admin.post(f"{path}/gold", json=LATER).raise_for_status()
+        admin.post(f"{path}/gold/2/activate", json={"reason": "Two labels were wrong."}).raise_for_status()
+        number = admin.get(f"{path}/gold/2").json()["switch"]["number"]
+        eventually(lambda: admin.get(f"{path}/switches/{number}").json()["blocked_by"], "the submission is named")
+        with closing(Reader(running.url)) as reader:
+            organizer(running, reader, slug="pets")
+            page = reader.get(f"{DESK}/corrections").text
+        assert "One submission cannot be scored" in page
+        assert "What the switch would change" in page
+        assert "One team loses its rank" in page
+        connection = ("--url", running.url, "--token", ADMIN_TOKEN)
+        shown = run_assay("switch", "preview", "pets", str(number), "--phase", "main", *connection)
+        assert "Cannot be scored" in shown.out

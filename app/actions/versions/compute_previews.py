@@ -4,13 +4,16 @@ from typing import Any, Literal
 
 import structlog
 
+from app.actions.access import Caller, load_organized_phase
 from app.actions.versions import perform_switch, request_switch
 from app.actions.versions.compare_boards import compare_boards
-from app.actions.versions.preview_switch import source_of, target_of
+from app.actions.versions.preview_switch import PreviewView, source_of, target_of, view_preview
 from app.actions.versions.target_scores import add_target_tasks, target_progress, target_provenance
+from app.errors import NotFound
 from app.queue import Queue
 from app.store import clock
 from app.store.queries import board_previews, board_switches, target_scores
+from app.store.queries.board_versions import active_version
 from app.store.session import Database, ReadSession, WriteSession
 from app.store.tables import BoardPreview, Phase
 
@@ -106,3 +109,23 @@ def _compare(session: ReadSession, row: BoardPreview) -> dict[str, Any]:
     result = compare_boards(session, phase, before, target)
     result |= {"empty_predictions": [each._asdict() for each in empty]}
     return result | {"inputs": board_previews.board_inputs(session, phase)}
+
+
+def compare_pending_switch(
+    session: ReadSession, caller: Caller, slug: str, phase_slug: str, number: int, *, slots: int
+) -> PreviewView:
+    """What a pending switch would change by the scores that there are now, also one to another scorer, for organizers.
+
+    Raises NotFound for a switch that is not pending: the errata tell what it changed.
+    """
+    phase = load_organized_phase(session, caller, slug, phase_slug, writes=False)
+    switch, before = board_switches.by_number(session, phase.id, number), active_version(session, phase)
+    if switch is None or switch.status != "pending" or before is None:
+        detail = f"The phase has no pending switch {number}."
+        raise NotFound(detail, remedy="'assay errata' and the page Corrections tell what a switch has changed.")
+    columns = {name: getattr(switch, name) for name in ("phase_id", "to_gold_id", "to_recipe_id", "to_scorer_version")}
+    origin = {"from_gold_id": before.gold.id, "from_recipe_id": before.recipe.id, "from_scorer_version": before[2]}
+    times = {"requested_at": switch.requested_at, "finished_at": clock.now(session)}
+    row = BoardPreview(status="done", **columns, **origin, **times)  # not stored
+    row.result = _compare(session, row)
+    return view_preview(session, phase, row, slots=slots)

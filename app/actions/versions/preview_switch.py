@@ -43,7 +43,7 @@ def start_gold_preview(
     before = _version_in_force(session, phase)
     if before.gold.id == row.id:
         raise AlreadyInForce(f"Gold version {version} is in force, so nothing would change.")
-    return _view(session, phase, _start(session, caller, phase, before, before._replace(gold=row)), slots=slots)
+    return view_preview(session, phase, _start(session, caller, phase, before, before._replace(gold=row)), slots=slots)
 
 
 def read_gold_preview(
@@ -54,7 +54,7 @@ def read_gold_preview(
     found = board_previews.of_gold(session, row.id)
     if found is None:
         raise NotFound(f"Gold version {version} was never previewed.")
-    return _view(session, phase, found, slots=slots)
+    return view_preview(session, phase, found, slots=slots)
 
 
 def start_recipe_preview(
@@ -67,7 +67,7 @@ def start_recipe_preview(
         raise AlreadyInForce(f"Recipe version {version} is in force, so nothing would change.")
     scored = [(phase, active_version(session, phase)) for phase in found.phases]
     views = [
-        _view(session, phase, _start(session, caller, phase, of, of._replace(recipe=found.recipe)), slots=slots)
+        view_preview(session, phase, _start(session, caller, phase, of, of._replace(recipe=found.recipe)), slots=slots)
         for phase, of in scored
         if of is not None
     ]
@@ -83,7 +83,7 @@ def read_recipe_preview(
     load_organized_challenge(session, caller, slug, writes=False)
     found = read_recipe_version(session, caller, slug, version)
     rows = [(phase, board_previews.of_recipe(session, found.recipe.id, phase.id)) for phase in found.phases]
-    views = [_view(session, phase, row, slots=slots) for phase, row in rows if row is not None]
+    views = [view_preview(session, phase, row, slots=slots) for phase, row in rows if row is not None]
     if not views:
         raise NotFound(f"Recipe version {version} was never previewed.")
     return views
@@ -131,7 +131,8 @@ def source_of(session: ReadSession, row: BoardPreview) -> BoardVersion | None:
     return BoardVersion(version, recipe, row.from_scorer_version)
 
 
-def _view(session: ReadSession, phase: Phase, row: BoardPreview, *, slots: int) -> PreviewView:
+def view_preview(session: ReadSession, phase: Phase, row: BoardPreview, *, slots: int) -> PreviewView:
+    """A preview as organizers see it."""
     target, before = target_of(session, row), source_of(session, row)
     progress = target_progress(session, phase, target)
     result = None if row.status != "done" or row.result is None else row.result

@@ -100,6 +100,12 @@ VERSION_GROUPS: tuple[GroupDeclaration, ...] = (
                 "assay switch list digits --phase main",
             ),
             CommandDeclaration(
+                "preview",
+                "switch.preview_switch",
+                "Show what a pending switch would change on the board, by the scores that there are now; only organizers see it.",
+                "assay switch preview digits 2 --phase main",
+            ),
+            CommandDeclaration(
                 "confirm",
                 "switch.confirm_switch",
                 "Let a pending switch happen although some submissions cannot be scored: they leave the board.",

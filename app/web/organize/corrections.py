@@ -7,15 +7,18 @@ from fastapi import Query
 from starlette.responses import Response
 
 from app.api.gold import VersionNumber, get_version, get_versions
+from app.api.limits.former_boards import FormerBoardsBusy
 from app.api.previews import (
+    PreviewShape,
     get_gold_preview,
     get_recipe_preview,
+    get_switch_preview,
     post_gold_preview,
     post_recipe_preview,
 )
 from app.api.reasons import Activation, OptionalReason
 from app.api.recipe_versions import RecipeVersion, get_recipe_version, get_recipe_versions, post_recipe_activate
-from app.api.switches import get_switches, post_switch_cancel, post_switch_confirm
+from app.api.switches import SwitchShape, get_switches, post_switch_cancel, post_switch_confirm
 from app.errors import NotFound
 from app.web.errata import shown_metrics
 from app.web.forms import Form, attempt
@@ -151,11 +154,22 @@ def show_corrections(
     frame = organizer_frame(page, slug)
     phases = frame.challenge.phases
     chosen = phase or (phases[0].slug if phases else None)
-    values: dict[str, Any] = {"chosen": chosen, "switches": [], "gold": [], "recipes": []}
+    values: dict[str, Any] = {"chosen": chosen, "switches": [], "withheld": [], "gold": [], "recipes": []}
+    values["shown_metrics"] = shown_metrics
     if chosen is not None:
         own = find_phase(frame, chosen)
-        values["switches"] = get_switches(slug, own.slug, page.account, page.state, 50).items
+        switches = values["switches"] = get_switches(slug, own.slug, page.account, page.state, 50).items
+        values["withheld"] = [_comparison(page, slug, own.slug, each) for each in switches if each.blocked_by]
         values["gold"] = get_versions(slug, own.slug, page.account, page.state, 200).items
         recipes = get_recipe_versions(slug, page.account, page.state, 200).items
         values["recipes"] = [row for row in recipes if row.phase in {None, own.slug}]
     return render(page, "organize/corrections.html", form=form, status=status, frame=frame, **values)
+
+
+def _comparison(page: PageContext, slug: str, phase: str, switch: SwitchShape) -> PreviewShape | None:
+    """What a withheld switch would change; None for the script that only looks how far it is, and if others compute."""
+    if page.request.headers.get("hx-request"):
+        return None
+    with suppress(NotFound, FormerBoardsBusy):  # it has ended by now
+        return get_switch_preview(slug, phase, switch.number, page.account, page.state)
+    return None
