@@ -34,7 +34,7 @@ class AnswerMatrix:
     """The answers of S systems on n instances.
 
     `codes` (S × n) are positions in `texts`, or -1 where a system gave no answer. `right` (S × n) says what the gold
-    accepts. `gold` has the accepted labels of each instance, `right_labels` (n) the sum over the systems of the
+    accepts. `gold` has the accepted labels of each instance as sets, `right_labels` (n) the sum over the systems of the
     share of labels that each decided right, for label sets. `contents` is one value per system, equal where two files
     have the same answers and scores.
     """
@@ -53,9 +53,9 @@ class AnswerMatrix:
 
     def gold_labels(self, row: int) -> list[str]:
         """The labels that the gold has, or accepts, for an instance."""
-        sets = self.gold.as_sets()
-        assert sets.offsets is not None
-        codes = sets.codes[sets.offsets[row] : sets.offsets[row + 1]].tolist()
+        offsets = self.gold.offsets
+        assert offsets is not None
+        codes = self.gold.codes[offsets[row] : offsets[row + 1]].tolist()
         return sorted({self.classes[code] for code in codes if 0 <= code < len(self.classes)})
 
 
@@ -155,7 +155,7 @@ class _Builder:
             np.stack(self._codes),
             np.stack(self._right),
             texts,
-            self._gold,
+            self._gold.as_sets(),
             self._contents,
             self._errors,
             self._right_labels,
