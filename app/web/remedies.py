@@ -61,6 +61,8 @@ REMEDIES = {
     "selection_full": "Take another submission out of the selection first.",
     "quota_exceeded": "Wait until the day of the quota ends or a running submission is scored; organizers can grant more.",
     "report_too_large": "Open one part of the report alone.",
+    "analysis_too_large": "Ask the administrator of this site for higher limits, or analyse a folder of the files with the "
+    "command line, which has none.",
 }
 DETAILS = {
     "unauthorized": "This page needs an account.",

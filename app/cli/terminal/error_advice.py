@@ -65,7 +65,7 @@ ADVICE: dict[str, str] = {
     "still_registered": "The user must end the registration first: assay unregister {slug}.",
     "challenge_archived": "An owner can make it writable again: assay challenge unarchive {slug}.",
     "challenge_in_use": "Archive it: assay challenge archive {slug}; an administrator can delete it.",
-    "analysis_too_large": "Choose fewer systems or instances; --help describes the options.",
+    "analysis_too_large": "Choose a --split, or analyse a folder of the files without limits: assay items FOLDER --gold GOLD.",
     "no_receipt": "Try again in a few minutes, or choose another --split or --gold-version.",
     "reason_required": 'Say what changes and why: --reason "…".',
     "recipe_in_use": "Store it as a draft and activate that: assay recipe set SLUG -f FILE, assay recipe activate.",

@@ -2,8 +2,9 @@
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
+from app.actions.items.analyze import AnalysisTooLarge
 from app.actions.items.choose_systems import NothingToAnalyze
 from app.api.item_fields import AgreementShape, ItemShape, RelabellingBody, RelabellingShape
 from app.api.items import (
@@ -133,13 +135,24 @@ async def _show(page: PageContext, slug: str, phase: str | None, **shown: Any) -
 async def _read(
     page: PageContext, slug: str, phase: str, *, select: str, sort: str, cursor: str | None
 ) -> dict[str, Any]:
+    """The parts of the page by name; `missing` has the error of each part that exceeds the limits of an analysis."""
     caller, state = page.account, page.state
-    asked = Question(slug, phase)
-    found = await read_items(state, caller, asked, select=select, sort=sort, limit=PAGE_ROWS, cursor=cursor)
-    agreement = await get_agreement(slug, phase, caller, state)
-    pairs = await get_near_duplicates(slug, phase, caller, state)
-    drawings = {} if len(agreement.systems) < 2 else draw_agreement(agreement)
-    return {"found": found, "agreement": agreement, "near": pairs, "drawings": drawings}
+    shown: dict[str, Any] = {"select": select, "sort": sort, "limit": PAGE_ROWS, "cursor": cursor}
+    parts: dict[str, Callable[[], Awaitable[Any]]] = {
+        "found": partial(read_items, state, caller, Question(slug, phase), **shown),
+        "agreement": partial(get_agreement, slug, phase, caller, state),
+        "near": partial(get_near_duplicates, slug, phase, caller, state),
+    }
+    values: dict[str, Any] = {}
+    missing: dict[str, AnalysisTooLarge] = {}
+    for part, read in parts.items():
+        try:
+            values[part] = await read()
+        except AnalysisTooLarge as error:  # the other parts need less, and say more than an error page
+            missing[part] = error
+    agreement = values.get("agreement")
+    drawings = {} if agreement is None or len(agreement.systems) < 2 else draw_agreement(agreement)
+    return values | {"missing": missing, "drawings": drawings}
 
 
 def draw_agreement(agreement: AgreementShape) -> dict[str, Markup]:
@@ -177,6 +190,7 @@ def _render(page: PageContext, frame: OrganizerFrame, values: dict[str, Any], fo
         "near": None,
         "agreement": None,
         "drawings": {},
+        "missing": {},
         "filled": "",
         "cursor": None,
     }
