@@ -2,15 +2,21 @@
 
 import stat
 from datetime import timedelta
-from pathlib import Path
 
-from app.actions.transparency.log_key import LogKeyUnusable, log_key_path, read_log_key, sequences_here
+from app.actions.transparency.log_key import (
+    LogKeyUnusable,
+    is_managed,
+    log_key_path,
+    read_log_key,
+    sequences_here,
+)
 from app.actions.transparency.origins import NEW_KEY_REMEDY, origin_name, place_of
 from app.actions.transparency.sequence_records import LogDamaged, checked_state, verify_stored
 from app.actions.transparency.signed_mark import follows_mark, mark_path
 from app.actions.transparency.witnesses import parse_witnesses
 from app.doctor.check_declaration import NEEDS_SCHEMA, CheckResult, check, ok, problem, warning
 from app.doctor.installation import Installation
+from app.settings import Settings
 from app.store import clock
 from app.store.queries import log_records, log_trees
 from app.store.tables import LogOrigin
@@ -43,14 +49,23 @@ def check_log_key(installation: Installation) -> CheckResult:
     if origin is None:
         return ok(NO_LOG)
     if is_put_back:
-        found = f"The database lacks what {mark_path(settings)} says was signed: it was put back. A new log begins."
-        return warning(found, NEW_KEY_REMEDY)
-    return _fault_of_key(path, origin, here) or ok(f"{path}.")
+        return _interrupted(
+            settings, f"The database lacks what {mark_path(settings)} says was signed: it was put back."
+        )
+    return _fault_of_key(settings, origin, here) or ok(f"{path}.")
 
 
-def _fault_of_key(path: Path, origin: LogOrigin, here: str | None) -> CheckResult | None:
+def _interrupted(settings: Settings, found: str) -> CheckResult:
+    """A log that this process does not continue; where operators make the keys, nothing is signed until they decide."""
+    if is_managed(settings):
+        return warning(f"{found} A new log begins.", NEW_KEY_REMEDY)
+    return problem(f"{found} Nothing is signed until you decide.", NEW_KEY_REMEDY)
+
+
+def _fault_of_key(settings: Settings, origin: LogOrigin, here: str | None) -> CheckResult | None:
     """Why this key does not continue the log, or who else can read it."""
-    if not path.exists():
+    path = log_key_path(settings)
+    if is_managed(settings) and not path.exists():
         begins = "A new log begins at the next start; to go on with this one, put the key back first."
         return warning(f"The key of {origin.name}, {path}, is missing.", begins)
     try:
@@ -60,7 +75,7 @@ def _fault_of_key(path: Path, origin: LogOrigin, here: str | None) -> CheckResul
     if not is_own:
         return problem(f"{path} is not the key of {origin.name}.", NEW_KEY_REMEDY)
     if None not in {origin.place, here} and here != origin.place:
-        return warning(f"This is a copy or a moved installation of {origin.name}: a new log begins.", NEW_KEY_REMEDY)
+        return _interrupted(settings, f"This is a copy or a moved installation of {origin.name}.")
     mode = stat.S_IMODE(path.stat().st_mode)
     return problem(f"{path} has the mode {mode:03o}.") if mode & READABLE_BY_OTHERS else None
 

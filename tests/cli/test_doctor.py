@@ -235,6 +235,11 @@ BROKEN: dict[str, tuple[Callable[[Path], Any], str, str, str]] = {
         lambda data: change(data, "UPDATE gold_versions SET status = 'retired'"),
         *("challenges.gold", "warning", "pets/main"),
     ),
+    "log copied": (lambda _: None, "log.key", "warning", "a moved installation of localhost"),
+    "log changed": (
+        lambda data: change(data, "UPDATE log_tiles SET hashes = zeroblob(length(hashes))"),
+        *("log.tiles", "problem", "do not give the root"),
+    ),
     "names alike": (names_alike, "challenges.names", "warning", "In 'pets' these names look alike: "),
 }
 

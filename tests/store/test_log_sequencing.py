@@ -1,7 +1,6 @@
 """The sequencer's rounds on a database: batches, idleness, damage, copies, renewal and witnesses."""
 
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -27,17 +26,6 @@ from app.tlog.note import COSIGNATURE, Note, parse_verifier_key
 from app.tlog.proof import parse_proof
 from app.tlog.verification import verify_record
 from tests.store.witness import witness_of
-
-
-@pytest.fixture
-def log_settings(settings: Settings, tmp_path: Path, db: Database) -> Iterator[Settings]:
-    """The settings with a key file where that is needed."""
-    if not settings.on_postgresql:
-        yield settings
-        return
-    path = tmp_path / "keys" / "log.pem"
-    replace_log_key(path)
-    yield settings.model_copy(update={"log_key_file": path})
 
 
 def add(db: Database, *names: str) -> None:

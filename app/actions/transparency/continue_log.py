@@ -73,5 +73,6 @@ def renew_log(session: WriteSession, settings: Settings) -> LogOrigin:
         detail = f"The key {path} has signed a log before, or signs receipts."
         raise LogKeyUnusable(detail, remedy=f"Write a new one: openssl genpkey -algorithm ed25519 -out {path}")
     origin = begin_origin(session, settings, key)
+    mark_path(settings).unlink(missing_ok=True)  # it is of the log that ended, or cannot be read
     record(session, OPERATOR, "log.renew", challenge=None, of=None, changes=created_fields({"origin": origin.name}))
     return origin

@@ -109,7 +109,11 @@ def begin_origin(session: WriteSession, settings: Settings, key: LogKey) -> LogO
 
 def _last_checkpoint(session: ReadSession, settings: Settings, origin: LogOrigin) -> str | None:
     """The last one that is known of a log: the stored one, or a later one that is missing because that was put back."""
-    row, marked = log_trees.latest_checkpoint(session, origin.id), read_mark(settings, origin)
+    row = log_trees.latest_checkpoint(session, origin.id)
+    try:
+        marked = read_mark(settings, origin)
+    except LogKeyUnusable:  # the operator renews the log because of that
+        marked = None
     if marked is not None and (row is None or not follows_mark(session, settings, origin)):
         return str(marked[0])
     return None if row is None else row.note
