@@ -11,7 +11,7 @@ CLASSES = ("a", "b", "c")
 DRAWN = Random(20)
 GOLD: list[dict[str, Any]] = [{"id": f"i{n:02}", "label": CLASSES[n % 3]} for n in range(48)]
 WITH_SPLITS = [row | {"split": ("public", "private")[n % 2], "weight": 1 + n % 4 / 2} for n, row in enumerate(GOLD)]
-CHANGES = [
+CHANGES: list[dict[str, Any]] = [
     *({"id": f"i{n:02}", "label": CLASSES[(n + 1) % 3]} for n in range(0, 24, 3)),
     *({"id": f"i{n:02}", "label": None} for n in (1, 2, 30)),
     {"id": "i05", "label": GOLD[5]["label"]},
