@@ -3,7 +3,7 @@
 import json
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any
 
@@ -87,6 +87,7 @@ def check_consistency(evidence: StormEvidence, caps: AttemptCaps) -> Consistency
     found = recompute_scores(stored, counted)
     for row in counted:
         _check_scores(verdict, row["id"], found.scores[row["id"]], scores, stored)
+    _check_former_scores(verdict, stored, {row["id"] for row in counted}, tasks)
     extra = scores.keys() - found.scores.keys()
     verdict.doubled += [f"scores of submission {each}, which should have none" for each in sorted(extra)]
     _check_boards(verdict, evidence.boards, found)
@@ -178,6 +179,18 @@ def _check_scores(
             verdict.same(values, expected[split], f"{split} scores of submission {submission}")
             origin = (row["gold_id"], row["recipe_id"], row["scorer_version"])
             verdict.same(origin, (stored.gold["id"], stored.recipe["id"], SCORER_VERSION), f"origin of {row['id']}")
+
+
+def _check_former_scores(verdict: ConsistencyReport, stored: StoredRows, counted: set[str], tasks: Rows) -> None:
+    """What was accepted before the correction keeps its scores by the gold of that time."""
+    if stored.former_gold is None:
+        return
+    former = replace(stored, gold=stored.former_gold)
+    by_former = {key for key, own in tasks.items() if any(task["gold_id"] == stored.former_gold["id"] for task in own)}
+    known = [row for row in stored.submissions if row["id"] in by_former & counted]
+    found, scores = recompute_scores(former, known), _by_submission(stored.former_scores)
+    for row in known:
+        _check_scores(verdict, row["id"], found.scores[row["id"]], scores, former)
 
 
 def _check_boards(verdict: ConsistencyReport, boards: Boards, found: RecomputedScores) -> None:

@@ -42,6 +42,16 @@ def make_gold(seed: int) -> list[dict[str, str]]:
     return [{"id": f"t{n}", "label": rng.choice(CLASSES), "split": splits[n % 2]} for n in range(INSTANCES)]
 
 
+def make_corrected_gold(seed: int) -> list[dict[str, str]]:
+    """The same with other labels for some instances."""
+    wrong = random.Random(f"correction {seed}").sample(range(INSTANCES), INSTANCES // 10)
+    other = dict(zip(CLASSES, CLASSES[1:] + CLASSES[:1], strict=True))
+    rows = make_gold(seed)
+    for place in wrong:
+        rows[place]["label"] = other[rows[place]["label"]]
+    return rows
+
+
 def plan_submissions(seed: int, count: int) -> list[PlannedSubmission]:
     """So many posts; one in eight holds a faulty file, one in ten is sent several times at once."""
     truth = {row["id"]: row["label"] for row in make_gold(seed)}

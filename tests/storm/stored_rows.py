@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from sqlalchemy import select, text
 from app.settings import Settings
 from app.store.session import Database, ReadSession
 from app.store.tables import Base, GoldVersion, IdempotencyKey, QuotaEntry, Recipe, Score, ScoreTask, Submission
+from app.task_priorities import RESCORING_PRIORITY
 
 Row = dict[str, Any]
 UNFINISHED = {"queued", "running"}
@@ -23,13 +24,19 @@ class StoredRows:
     submissions: list[Row]
     keys: list[Row]
     tasks: list[Row]
+    """First scorings: those of a correction follow from the scores."""
     scores: list[Row]
+    """By the active gold."""
     ledger: list[Row]
     jobs: int
     """Of the queue engine, on PostgreSQL."""
     gold: Row
+    """The active version."""
     recipe: Row
     files: Path
+    former_gold: Row | None = None
+    """The version that a correction replaced."""
+    former_scores: list[Row] = field(default_factory=list)
 
 
 @contextmanager
@@ -45,16 +52,20 @@ def open_database(settings: Settings) -> Iterator[Database]:
 def read_rows(settings: Settings) -> StoredRows:
     """All of it, in one snapshot."""
     with open_database(settings) as db, db.read() as session:
+        golds, scores = _rows(session, GoldVersion), _rows(session, Score)
+        (gold,) = [row for row in golds if row["status"] == "active"]
         return StoredRows(
             submissions=_rows(session, Submission),
             keys=_rows(session, IdempotencyKey),
-            tasks=_rows(session, ScoreTask),
-            scores=_rows(session, Score),
+            tasks=[row for row in _rows(session, ScoreTask) if row["priority"] < RESCORING_PRIORITY],
+            scores=[row for row in scores if row["gold_id"] == gold["id"]],
             ledger=_rows(session, QuotaEntry),
             jobs=_jobs(session, db),
-            gold=_rows(session, GoldVersion)[0],
+            gold=gold,
             recipe=_rows(session, Recipe)[0],
             files=settings.files_dir,
+            former_gold=next((row for row in golds if row["status"] == "retired"), None),
+            former_scores=[row for row in scores if row["gold_id"] != gold["id"]],
         )
 
 

@@ -4,7 +4,9 @@ import json
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -14,7 +16,7 @@ import httpx
 
 from app import __version__
 from app.settings import Settings
-from tests.live_service import Caller, open_challenge
+from tests.live_service import Caller, eventually, open_challenge
 from tests.storm import load_generator
 from tests.storm.consistency import SPLITS, AttemptCaps, ConsistencyReport, StormEvidence, check_consistency
 from tests.storm.deployments import CRASH_CAP, Deployment
@@ -52,18 +54,21 @@ def run_storm(site: Deployment, seed: int, count: int, weather: FaultSchedule) -
     senders = [Sender(urls, PATH, token, heard, f"sender {seed} {n}") for n, token in enumerate(tokens.values())]
     chaos = FaultInjector(site, seed, weather, count, lambda: heard.acknowledged)
     began = time.monotonic()
-    with ThreadPoolExecutor(1) as raging:
+    with ThreadPoolExecutor(2) as raging:
         done = raging.submit(chaos.run)
+        corrected = raging.submit(_correct_gold, site, seed, lambda: heard.acknowledged >= count // 2)
         try:
             load_generator.send_in_bursts(senders, posts, weather.pace)
         finally:
             chaos.stop()
         done.result()
+        corrected.result()
     calm = time.monotonic()
     for sender in senders:
         sender.close()
     site.start()
     _wait_until_idle(site)
+    _wait_for_correction(site)
     ended = time.monotonic()
     seconds = {"seconds": round(ended - began, 1), "seconds_to_quiet": round(ended - calm, 1)}
     boards, used = _read_boards_and_quotas(site, tokens)
@@ -89,6 +94,43 @@ def _prepare_challenge(site: Deployment, seed: int) -> dict[str, str]:
                 joined = member.post(f"/challenges/{SLUG}/registrations", json={"team": f"Team {number}"})
                 tokens[_body(joined)["team"]["id"]] = str(login.json()["token"])
     return tokens
+
+
+def _correct_gold(site: Deployment, seed: int, is_time: Callable[[], bool]) -> None:
+    """Upload other gold and activate it in the middle of the storm, again and again until the service has taken it."""
+    eventually(is_time, "half of the posts are acknowledged", seconds=QUIESCE_TIMEOUT_SECONDS)
+    phase, body = f"/challenges/{SLUG}/phases/main", load_generator.make_corrected_gold(seed)
+
+    def is_requested() -> bool:
+        with suppress(httpx.HTTPError), Caller(site.apis[0].url, site.admin_token) as admin:
+            versions = admin.get(f"{phase}/gold").raise_for_status().json()["items"]
+            if versions[0]["status"] != "draft":
+                return len(versions) > 1
+            path = f"{phase}/gold/{versions[0]['version']}/activate"
+            admin.post(path, json={"reason": "Labels were wrong."}).raise_for_status()
+            return True
+        return False
+
+    def is_uploaded() -> bool:
+        with suppress(httpx.HTTPError), Caller(site.apis[0].url, site.admin_token) as admin:
+            if len(admin.get(f"{phase}/gold").raise_for_status().json()["items"]) > 1:
+                return True
+            return admin.post(f"{phase}/gold", json=body).is_success
+        return False
+
+    eventually(is_uploaded, "the corrected gold is stored", seconds=QUIESCE_TIMEOUT_SECONDS)
+    eventually(is_requested, "its activation is requested", seconds=QUIESCE_TIMEOUT_SECONDS)
+
+
+def _wait_for_correction(site: Deployment) -> None:
+    """Wait until the board has switched, and everything that this needs is done."""
+
+    def has_switched() -> bool:
+        with Caller(site.apis[-1].url, site.admin_token) as admin:
+            return bool(admin.get(f"/challenges/{SLUG}/phases/main/gold").json()["items"][0]["status"] == "active")
+
+    eventually(has_switched, "the board is of the corrected gold", seconds=QUIESCE_TIMEOUT_SECONDS)
+    _wait_until_idle(site)
 
 
 def _wait_until_idle(site: Deployment) -> None:

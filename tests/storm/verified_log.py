@@ -1,10 +1,15 @@
 """The transparency log after a storm, as a stranger verifies it: all entries are there, and give the signed root."""
 
 import httpx
+from sqlalchemy import func, select
 
+from app.actions.receipts.log_receipts import shown_but_unlogged
 from app.actions.transparency.sequence_records import is_up_to_date
 from app.errors import AssayError
+from app.store.queries import receipts
+from app.store.queries.board_versions import active_version
 from app.store.session import Database
+from app.store.tables import LogRecord, Phase
 from app.tlog.note import parse_verifier_key
 from app.tlog.verification import verified_checkpoint, verify_log
 from tests.live_service import eventually
@@ -21,6 +26,7 @@ def faults_of_log(site: Deployment) -> list[str]:
 
     try:
         eventually(is_complete, "the transparency log has all records")
+        faults = _faults_of_receipts(database)
     finally:
         database.close()
     with httpx.Client(base_url=site.apis[-1].url, timeout=60) as client:
@@ -29,5 +35,20 @@ def faults_of_log(site: Deployment) -> list[str]:
             checkpoint = verified_checkpoint(client.get("/log/checkpoint").text, parse_verifier_key(log["vkey"]))
             verify_log(checkpoint, lambda path: client.get(f"/log/{path}").raise_for_status().content)
         except (AssayError, httpx.HTTPError) as error:
-            return [f"The transparency log: {error}"]
-    return []
+            return [*faults, f"The transparency log: {error}"]
+    return faults
+
+
+def _faults_of_receipts(database: Database) -> list[str]:
+    """Scores without a receipt, receipts of what is shown without a record, and receipts with several records."""
+    with database.read() as session:
+        lacking = [each.submission_id for each in receipts.scores_without_receipt(session, after="", limit=1000)]
+        phase = session.scalars(select(Phase)).one()
+        version = active_version(session, phase)
+        assert version is not None
+        unlogged = [each.submission_id for each in shown_but_unlogged(session, phase, version)]
+        of_receipts = select(LogRecord.object_id).where(LogRecord.kind == "receipt").group_by(LogRecord.object_id)
+        twice = session.scalars(of_receipts.having(func.count() > 1)).all()
+    faults = [f"scores of submission {each} have no receipt" for each in lacking]
+    faults += [f"the receipt of submission {each} has no record in the log" for each in unlogged]
+    return faults + [f"receipt {each} has several records in the log" for each in twice]
