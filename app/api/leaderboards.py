@@ -4,16 +4,18 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
+from datetime import datetime
 from itertools import islice
 from typing import Annotated, Any, Literal
 
-from fastapi import Query, Request, Response
+from fastapi import Depends, Query, Request, Response
 from pydantic import Field
 from pydantic_core import to_json
 from starlette.concurrency import run_in_threadpool
 
 from app import errors
 from app.actions.access import Caller
+from app.actions.history.asked_time import read_time
 from app.actions.history.former_board import AskedBoard
 from app.actions.submissions.read_leaderboard import (
     MAX_PAGE_ROWS,
@@ -45,10 +47,22 @@ from app.store.session import Database, ReadSession
 router = api_router("leaderboards")
 
 MAX_CACHED_TABLE_ROWS = 20_000  # about 2 MB; larger ones are sent while their rows are read
-_AsOf = Annotated[
-    Moment | None,
-    Query(description="The board as it was at this past time (RFC 3339), by the versions that were in force then."),
-]
+
+
+def _former_time(
+    as_of: Annotated[
+        str | None,
+        Query(
+            max_length=64,
+            description="The board as it was at this past time (RFC 3339), by the versions that were in force then.",
+            json_schema_extra={"format": "date-time"},
+        ),
+    ] = None,
+) -> datetime | None:
+    return None if as_of is None else read_time(as_of)
+
+
+AsOf = Annotated[datetime | None, Depends(_former_time)]
 _GoldVersion = Annotated[
     int | None, Query(ge=1, description="Compute the board by this gold version, which was in force once.")
 ]
@@ -326,7 +340,7 @@ async def get_leaderboard(
         int | None, Query(ge=1, le=MAX_PAGE_ROWS, description="Rows per page; without it, the reply has all rows.")
     ] = None,
     cursor: Cursor = None,
-    as_of: _AsOf = None,
+    as_of: AsOf = None,
     gold_version: _GoldVersion = None,
     recipe_version: _RecipeVersion = None,
 ) -> Response:

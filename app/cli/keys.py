@@ -1,4 +1,4 @@
-"""Commands about the key with which an installation signs receipts."""
+"""Commands about the keys with which an installation signs and signed receipts."""
 
 from app.cli.options import AsJson, DataDir
 from app.cli.serve import load_settings, write_transaction
@@ -6,7 +6,13 @@ from app.cli.terminal.output import command_output
 
 
 def list_keys(*, data_dir: DataDir = None, as_json: AsJson = False) -> None:
-    """List the public keys of receipts, the newest first."""
+    """List the public keys of receipts, the newest first.
+
+    An installation signs each receipt of a score with its private key. With the public key anybody verifies that the
+    receipt is from this installation: 'assay receipt keys' gets them from a service, 'assay receipt verify' needs them.
+    The list has the key that signs here, keys of other machines of the installation, and former keys, which receipts
+    that they signed still need. The key of the transparency log is another one: 'assay log show' prints it.
+    """
     with command_output(as_json=as_json) as out:
         settings = load_settings(data_dir=data_dir)
         from app.actions.receipts.signing_keys import public_key_set, read_key, receipt_key_path

@@ -1,11 +1,11 @@
 """What a reader asks of a leaderboard's page: the parameters of its address."""
 
-from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, NamedTuple
 from urllib.parse import quote, urlencode
 
 from fastapi import Depends, Query
 
+from app.actions.history.asked_time import read_time
 from app.actions.history.former_board import AskedBoard
 from app.errors import BadRequest
 
@@ -34,13 +34,7 @@ class BoardQuery(NamedTuple):
         """Which board it is; raises BadRequest for text that is no time. A time without an offset is in UTC."""
         if self.as_of is None:
             return AskedBoard(None, self.gold_version, self.recipe_version)
-        try:
-            moment = datetime.fromisoformat(self.as_of)
-        except ValueError:
-            remedy = "Write it like 2027-03-01T12:00, in UTC."
-            raise BadRequest("'as_of' is not a time.", remedy=remedy) from None
-        at = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-        return AskedBoard(at, self.gold_version, self.recipe_version)
+        return AskedBoard(read_time(self.as_of, in_utc=True), self.gold_version, self.recipe_version)
 
     @property
     def present(self) -> "BoardQuery":

@@ -11,8 +11,7 @@ from app.api.caching.board_cache import BoardFormat, BoardKey
 from app.api.caching.cached_board_app import mark_stale, read_kept_board
 from app.api.caching.cached_reply import CachedReply
 from app.api.dependencies import app_state
-from app.api.field_types import Moment
-from app.api.leaderboards import board_render, get_leaderboard, identify_reader
+from app.api.leaderboards import AsOf, board_render, get_leaderboard, identify_reader
 from app.api.limits.client_addresses import client_address_block
 from app.api.live.board_changes import follow
 from app.api.live.change_stream import ChangeStream, Followed
@@ -113,7 +112,7 @@ async def get_leaderboard_data(
     board_format: Annotated[BoardFormat, Query(alias="format")] = "json",
     metric: Annotated[str | None, Query(max_length=200)] = None,
     split: Split | None = None,
-    as_of: Moment | None = None,
+    as_of: AsOf = None,
     gold_version: Annotated[int | None, Query(ge=1)] = None,
     recipe_version: Annotated[int | None, Query(ge=1)] = None,
 ) -> Response:

@@ -37,6 +37,20 @@ def test_no_advice_speaks_of_requests(code: str, with_token: bool) -> None:
     assert "{" not in remedy
 
 
+@pytest.mark.parametrize(("with_token", "named"), [(True, "assay submissions SLUG"), (False, "assay login")])
+def test_an_unknown_submission_is_answered_with_where_ids_are(with_token: bool, named: str) -> None:
+    request = FailedRequest("http://here", "/submissions/deadbeef/receipt", with_token)
+    told = explain_problem({"code": "not_found", "detail": NotFound().detail, "remedy": NotFound.remedy}, request)
+    assert told["detail"] == "There is no submission 'deadbeef' at http://here that is visible to you."
+    assert "32 characters" in told["remedy"]
+    assert named in told["remedy"]
+
+
+def test_the_remedy_of_a_single_error_is_more_exact_than_the_advice() -> None:
+    said = {"code": "bad_request", "detail": "'as_of' is not a time.", "remedy": "Write it like this."}
+    assert explain_problem(said)["remedy"] == "Write it like this."
+
+
 def test_advice_is_for_codes_that_exist() -> None:
     known = {*CODES, "which_phase"}
     assert {key.partition("+")[0] for key in ADVICE} <= known

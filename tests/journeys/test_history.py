@@ -164,7 +164,10 @@ def test_a_final_board_is_frozen_cited_and_superseded(people: People, tmp_path: 
     blue = people["Blue"].join(slug, "Blue")
     sent = require_finished(blue.submit(slug, predictions_with_hits(3), method="=1+1"))["id"]
     require_finished(people["Green"].join(slug, "Green").submit(slug, predictions_with_hits(2)))
-    assert require_refused(freeze(people, slug), 409, "not_freezable")["obstacles"][0]["code"] == "not_closed"
+    refused = require_refused(freeze(people, slug), 409, "not_freezable")
+    assert refused["obstacles"][0]["code"] == "not_closed"
+    assert refused["detail"] == "The phase has no close, so its board is not final."
+    assert f"assay phase edit {slug} --phase main --closes TIME" in refused["remedy"]
     close(people, slug)
     require_refused(blue.post(f"{MAIN_PHASE_PATH.format(slug)}/frozen-boards", json={"reason": "x"}), 403, "forbidden")
     made = freeze(people, slug, title="Final results of Pets")
@@ -279,8 +282,15 @@ def test_a_ladder_tells_its_outputs_of_former_boards_too(people: People) -> None
 
 def test_a_time_needs_an_offset_and_may_not_come(people: People, story: Any) -> None:
     slug = story[0]
-    require_refused(people.visitor.board(slug, as_of="2026-01-01T00:00:00"), 400, "bad_request")
+    refused = require_refused(people.visitor.board(slug, as_of="2026-01-01T00:00:00"), 400, "bad_request")
+    assert (refused["detail"], "2026-01-01T00:00:00Z" in refused["remedy"]) == ("'as_of' has no time zone.", True)
     later = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
     require_refused(people.visitor.board(slug, as_of=later), 400, "bad_request")
-    require_refused(people.visitor.board(slug, as_of="2020-01-01T00:00:00Z"), 404, "no_such_board")
+    early = require_refused(people.visitor.board(slug, as_of="2020-01-01T00:00:00Z"), 404, "no_such_board")
+    example = early["remedy"].rpartition(" ")[2].rstrip(".")
+    assert people.visitor.board(slug, as_of=example).status_code == 200
+    printed = run_assay("leaderboard", slug, "--as-of", "yesterday", "--url", people.live.url)
+    assert printed.status == 1
+    assert "'as_of' is not a time." in printed.err
+    assert "2026-05-01T12:00:00Z" in printed.err
     require_refused(people.visitor.board(slug, recipe_version=77), 404, "no_such_board")

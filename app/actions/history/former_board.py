@@ -6,6 +6,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from app.actions.history.asked_time import no_board_yet, require_past
 from app.actions.history.board_state import BoardState, LadderState
 from app.actions.history.timeline import Event, read_events
 from app.actions.submissions.board_scores import board_scores
@@ -13,7 +14,7 @@ from app.actions.submissions.board_source import NOT_COMPARED, BoardSource, Pres
 from app.actions.submissions.ladder_board import BoardView
 from app.actions.submissions.score_visibility import current_split, resolve_split
 from app.actions.uncertainty.board_significance import BoardSignificance
-from app.errors import BadRequest, LeaderboardHidden, NoSuchBoard
+from app.errors import LeaderboardHidden, NoSuchBoard
 from app.scoring.standings import standings
 from app.store import clock
 from app.store.queries import board_history
@@ -64,8 +65,8 @@ def find_version(session: ReadSession, phase: Phase, asked: AskedBoard, *, organ
     of later submissions were never on a board, and may be there because organizers made a preview.
     """
     now = clock.now(session)
-    if asked.at is not None and asked.at > now:
-        raise BadRequest("'as_of' is in the future.", remedy="Give a past time, such as 2026-05-01T12:00:00Z.")
+    if asked.at is not None:
+        require_past(asked.at, now)
     if asked.at is not None and not organizer:
         require_was_visible(phase, asked.at)
     done = board_history.switches_done(session, phase.id)
@@ -89,8 +90,7 @@ def _in_force_at(done: Sequence[SwitchDone], at: datetime) -> int:
     """The place of the last switch up to a time."""
     places = [place for place, switch in enumerate(done) if switch.at <= at]
     if not places:
-        since = f": the first one is of {format_timestamp(done[0].at)}" if done else ", because it has no active gold"
-        raise NoSuchBoard(f"The phase had no board then{since}.")
+        raise no_board_yet(at, done[0].at if done else None)
     return places[-1]
 
 

@@ -20,6 +20,7 @@ from app.store.queries import challenges, frozen_boards, submissions
 from app.store.queries.board_versions import BoardVersion, active_version
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import FrozenBoard, Phase
+from app.store.types import format_timestamp
 from app.text.canonical_json import canonical_json, content_hash
 
 Obstacle = dict[str, str]
@@ -48,7 +49,8 @@ def freeze_board(
     phase = load_organized_phase(session, caller, slug, phase_slug)
     obstacles = freeze_obstacles(session, phase)
     if obstacles:
-        raise NotFreezable(" ".join(each["detail"] for each in obstacles), obstacles=obstacles)
+        detail, remedy = (" ".join(each[name] for each in obstacles) for name in ("detail", "remedy"))
+        raise NotFreezable(detail, remedy=remedy, obstacles=obstacles)
     content = _content(session, phase)
     sha256 = content_hash(content)
     before = frozen_boards.newest(session, phase.id)
@@ -106,19 +108,26 @@ def metric_names(session: ReadSession, view: FrozenView) -> dict[str, str]:
 
 
 def freeze_obstacles(session: ReadSession, phase: Phase) -> list[Obstacle]:
-    """What has to happen before the board can be frozen."""
-    of = active_version(session, phase)
+    """What has to happen before the board can be frozen, and how an organizer gets there."""
+    of, place = active_version(session, phase), f"{phase.challenge.slug} --phase {phase.slug}"
     if of is None:
-        return [{"code": "no_gold", "detail": "The phase has no active gold."}]
-    if phase.closes_at is None or clock.now(session) < phase.closes_at:
-        return [{"code": "not_closed", "detail": "The phase has not closed."}]
+        remedy = f"Upload and activate gold labels (assay gold upload {place} -f FILE --activate)."
+        return [_obstacle("no_gold", "The phase has no active gold.", remedy)]
+    if phase.closes_at is None:
+        remedy = f"Give it a close (assay phase edit {place} --closes TIME), then freeze the board after it."
+        return [_obstacle("not_closed", "The phase has no close, so its board is not final.", remedy)]
+    if clock.now(session) < phase.closes_at:
+        remedy = f"Freeze the board after that, or set an earlier close (assay phase edit {place} --closes TIME)."
+        return [_obstacle("not_closed", f"The phase closes only at {format_timestamp(phase.closes_at)}.", remedy)]
     found = []
     waiting = submissions.count_unsettled(session, phase.id, phase.closes_at)
     if waiting:
         count = pluralize(waiting, "submission from before the close is", "submissions from before the close are")
-        found.append({"code": "unsettled", "detail": f"{count} not scored yet."})
+        remedy = "Wait for these scores, or cancel these submissions."
+        found.append(_obstacle("unsettled", f"{count} not scored yet.", remedy))
     if of.gold.has_splits and phase.released_at is None:
-        found.append({"code": "not_released", "detail": "The private scores have not been released."})
+        remedy = f"Release the private scores first (assay phase release {place})."
+        found.append(_obstacle("not_released", "The private scores have not been released.", remedy))
     return found or _missing_analyses(session, phase, of)
 
 
@@ -128,11 +137,18 @@ def _missing_analyses(session: ReadSession, phase: Phase, of: BoardVersion) -> l
     recipes = equivalent_recipe_ids(session, of.recipe)
     pending = frozen_boards.count_pending_intervals(session, of.gold.id, recipes, of.scorer_version)
     if "intervals" in phase.reports and pending:
-        found.append({"code": "no_intervals", "detail": "The intervals of some scores are still being computed."})
+        count = pluralize(pending, "submission")
+        remedy = "Wait until the board shows the intervals; if it takes long, check that a worker runs."
+        found.append(_obstacle("no_intervals", f"The intervals of {count} are still being computed.", remedy))
     board, _, _ = build_board(session, _audience(phase), split=None, metric=None, page=None)
     if board["significance"]["status"] == "pending":
-        found.append({"code": "not_compared", "detail": "The rows are still being compared."})
+        remedy = "Wait until the board shows which rows differ; if it takes long, check that a worker runs."
+        found.append(_obstacle("not_compared", "The rows are still being compared.", remedy))
     return found
+
+
+def _obstacle(code: str, detail: str, remedy: str) -> Obstacle:
+    return {"code": code, "detail": detail, "remedy": remedy}
 
 
 def _content(session: ReadSession, phase: Phase) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from app.cli.terminal.table_layout import time_in_zones
-from app.errors import NotFound
+from app.errors import BadRequest, NotFound
 
 _VERSION_REMEDY = "The command and the service have different versions; see assay --version."
 _METRICS_REMEDY = "'assay metrics' lists all metrics, 'assay metrics KEY' shows a metric's parameters and options."
@@ -33,7 +33,10 @@ ADVICE: dict[str, str] = {
     "not_found+token": "Check the name: 'assay challenge list' lists the challenges that are visible to you.",
     "not_found+phase": "Specify the phase with --phase: {phases}.",
     "not_found+gold": "List the versions: assay gold list {slug} --phase {phase}.",
-    "not_found+submission": "Check the id: 'assay submissions SLUG' lists your team's submissions.",
+    "not_found+submission": "Check the id, which has 32 characters: 'assay submissions SLUG' lists your team's "
+    "submissions, 'assay leaderboard SLUG --json' has those on a board.",
+    "not_found+submission_of_visitor": "Check the id, which has 32 characters: 'assay leaderboard SLUG --json' has those "
+    "on a board; others require a login: assay login.",
     "split_hidden": "Omit --split to see the split that is visible now.",
     "leaderboard_hidden": "'assay challenge show {slug}' shows when the phases close.",
     "leaderboard_hidden+waiting": "Try again later. Submissions that fail or are cancelled do not delay the leaderboard.",
@@ -79,6 +82,7 @@ ADVICE: dict[str, str] = {
     "quota_exceeded+total": "This limit does not reset; only an organizer can raise it.",
     "quota_exceeded+concurrent": "Wait for one of them to finish: assay submissions {slug}.",
     "unavailable": _RETRY_REMEDY,
+    "former_boards_busy": "Try again in {pause} seconds.",
     "storage_short": "Try again later, or contact the administrator.",
     "database_away": _RETRY_REMEDY,
 }
@@ -155,13 +159,17 @@ def _find_advice(
 ) -> str | None:
     if code in {"not_found", "database_away"} and not request.path:
         return None  # raised on this machine, with a remedy of its own
+    if code == "bad_request" and document.get("remedy", BadRequest.remedy) != BadRequest.remedy:
+        return None  # more exact than the advice
     if (
         code == "not_found"
         and document.get("detail") != NotFound().detail
         and not ("known_phases" in document or "gold" in parts)
     ):
         return None
-    kind = next((kind for kind in ("submission", "gold") if request.with_token and kind in parts), None)
+    kind = next((kind for kind in ("submission", "gold") if kind in parts), None)
+    if kind is not None and not request.with_token:
+        kind = f"{kind}_of_visitor"
     facts = ("phase" if "known_phases" in document else None, "waiting" if "waiting" in document else None)
     suffixes = (document.get("quota"), request.scope, *facts, kind, "token" if request.with_token else None)
     specific = (ADVICE.get(f"{code}+{suffix}") for suffix in suffixes if suffix)
