@@ -202,8 +202,10 @@ def _verify_proof(
     if receipt is not None:
         _require_receipt(proved.record, _read(receipt))
         checks.append(_ok("receipt", "The record is of this receipt."))
+        checks.append(_skipped("signature", "That of the receipt: 'assay receipt verify' checks it."))
     else:
-        checks.append({"name": "receipt", "state": "skipped", "detail": "Only with --receipt."})
+        checks.append(_skipped("receipt", "Only with --receipt."))
+    checks.append(_witnesses(witnesses))
     facts = {"index": proved.index, "record": proved.record}
     return checks, facts | _facts(proved.checkpoint)
 
@@ -241,17 +243,20 @@ def _verify_tree(
     trusted = parse_log_key(key or source.vkey or "")
     content = source("checkpoint") if new is None else _read(new)
     latest = verification.verified_checkpoint(content.decode(errors="replace"), trusted, witnesses)
-    own = "" if key is not None else " The key is the one that the service names: compare it with a published one."
-    checks = [_ok("checkpoint", f"Signed by {trusted.name}+{trusted.key_id.hex()}.{own}")]
+    checks = [_ok("checkpoint", f"Signed by {trusted.name}+{trusted.key_id.hex()}.")]
+    if key is None:
+        checks.append(_skipped("key", "The service names it itself: compare it with a published one, or use --key."))
     if old is not None:
         earlier = verification.verified_checkpoint(_read(old).decode(errors="replace"), trusted)
         verification.verify_growth(earlier, latest, source)
         checks.append(_ok("consistency", f"The first {earlier.size} of {latest.size} entries are the same."))
+        checks.append(_skipped("entries", "Only without --old, which reads the tiles that it needs."))
     else:
         with out.count_bar("Reading the log") as advance:
             verification.verify_log(latest, source, advance)
         checks.append(_ok("entries", f"The {latest.size} entries give the root of the checkpoint."))
-    return checks, _facts(latest)
+        checks.append(_skipped("consistency", "Only with --old, a checkpoint from before."))
+    return [*checks, _witnesses(witnesses)], _facts(latest)
 
 
 def _facts(checkpoint: "Checkpoint") -> dict[str, Any]:
@@ -260,6 +265,17 @@ def _facts(checkpoint: "Checkpoint") -> dict[str, Any]:
 
 def _ok(name: str, detail: str) -> Check:
     return {"name": name, "state": "ok", "detail": detail}
+
+
+def _skipped(name: str, detail: str) -> Check:
+    return {"name": name, "state": "skipped", "detail": detail}
+
+
+def _witnesses(required: "list[VerifierKey]") -> Check:
+    """Whether the checkpoint has the cosignatures that were required, which others have verified by now."""
+    if not required:
+        return _skipped("witnesses", "Only with --witness: others may be shown another log.")
+    return _ok("witnesses", f"Cosigned by {', '.join(each.name for each in required)}.")
 
 
 def _report(out: CommandOutput, checks: list[Check], facts: dict[str, Any]) -> None:
