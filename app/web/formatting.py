@@ -7,6 +7,8 @@ from zoneinfo import ZoneInfo
 
 from markupsafe import Markup, escape
 
+from app.text.visible_labels import visible_label
+
 DASH = "\N{EN DASH}"
 
 
@@ -79,4 +81,5 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "score": score,
     "file_size": file_size,
     "counted": counted,
+    "label": visible_label,
 }

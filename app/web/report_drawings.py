@@ -9,6 +9,7 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from app.drawing import charts
+from app.text.visible_labels import visible_label
 from app.web.formatting import number
 
 CLASS_ROWS = 100
@@ -114,7 +115,7 @@ class ConfusionTable:
 
 def confusion_table(part: Mapping[str, Any]) -> ConfusionTable:
     """The confusion matrix of a report; of label sets, the one with row counts."""
-    labels, size = part["labels"], len(part["labels"])
+    labels, size = [visible_label(label) for label in part["labels"]], len(part["labels"])
     if "cells" in part:
         listed = np.asarray([cell[:3] for cell in part["cells"]], dtype=np.float64).reshape(-1, 3)
         rows, columns, counts = listed[:, 0].astype(np.int64), listed[:, 1].astype(np.int64), listed[:, 2]

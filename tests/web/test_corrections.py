@@ -1,5 +1,6 @@
 """The walk of a correction on the pages: difference, preview, activation with a reason, and what everybody reads then."""
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -82,6 +83,8 @@ def test_a_correction_from_draft_to_errata(app: ServedApp, new_reader: Callable[
         assert "Two labels were wrong." in text
         assert "2 relabelled, 1 no longer scored" in text
         assert "t00, t02" in text
+        assert "Accuracy before" in text
+        assert [cell for cell in re.findall(r'<td class="num">(0[.]\d+)</td>', text) if len(cell) != 8] == []
         assert "The first place changes: Green." in text
     assert "Corrected on" in visitor.get("/challenges/pets/leaderboard").text
     assert "/challenges/pets/errata" in visitor.get("/challenges/pets").text
@@ -99,7 +102,7 @@ def test_a_recipe_that_needs_new_scores_is_a_draft_first(app: ServedApp, new_rea
     assert path in reader.get(f"{DESK}/corrections").text
     assert destination(reader.send(reader.get(path), path))[0] == path
     wait_for_preview(admin, f"/challenges/pets/recipe/{version}/preview")
-    assert "f1_macro" in reader.get(path).text
+    assert "Macro F1 before" in reader.get(path).text
     page = reader.get(path)
     activate = f"{DESK}/recipe/{version}/activate"
     assert reader.send(page, activate, part=f"activate-{version}").status_code == 422

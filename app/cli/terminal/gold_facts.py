@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from app.cli.terminal.safe_text import PLAIN, clean
 from app.cli.terminal.table_layout import Column, show_table
+from app.text.visible_labels import visible_label
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -35,7 +36,7 @@ def show_gold_difference(console: "Console", difference: Mapping[str, Any], clas
     if not rows:
         return
     shown = rows[:_MAX_CLASSES]
-    columns = [Column("class", [row[0] for row in shown], wrap=True)]
+    columns = [Column("class", [visible_label(row[0]) for row in shown], wrap=True)]
     columns += [Column(name, [row[at] for row in shown], right=True) for at, name in ((1, "before"), (2, "after"))]
     show_table(console, columns)
     if len(rows) > len(shown):
@@ -50,7 +51,9 @@ def _sums(difference: Mapping[str, Any], side: str) -> list[int]:
 
 def _facts(gold: Mapping[str, Any]) -> dict[str, Any]:
     classes = gold.get("classes") or []
-    listed = ", ".join(map(str, classes[:_MAX_LISTED])) + (", ..." if len(classes) > _MAX_LISTED else "")
+    listed = ", ".join(visible_label(str(name)) for name in classes[:_MAX_LISTED]) + (
+        ", ..." if len(classes) > _MAX_LISTED else ""
+    )
     public, instances = gold.get("public_instances"), gold.get("instances")
     splits = "none"
     if gold.get("has_splits"):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from app.cli.terminal.safe_text import PLAIN, describe_size
 from app.cli.terminal.table_layout import Column, format_numbers, score_column, show_table
+from app.text.visible_labels import visible_label
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -108,11 +109,14 @@ def _show_data(console: "Console", key: str, value: Any) -> None:
 def _show_per_class(console: "Console", rows: Mapping[str, Mapping[str, Any]]) -> None:
     measures = list(next(iter(rows.values()), {}))
     columns = [score_column(name, [row[name] for row in rows.values()], drop_priority=1) for name in measures]
-    show_table(console, [Column("class", list(rows), wrap=True), *columns])
+    show_table(console, [Column("class", [visible_label(name) for name in rows], wrap=True), *columns])
 
 
 def _show_confusion(console: "Console", matrix: Mapping[str, Any]) -> None:
     counts = list(zip(*matrix["matrix"], strict=True))
-    labels = zip(matrix["labels"], counts, strict=False)
-    columns = [Column(label, column, format_numbers, right=True, drop_priority=1) for label, column in labels]
-    show_table(console, [Column("gold \\ predicted", matrix["labels"], wrap=True), *columns])
+    labels = [visible_label(label) for label in matrix["labels"]]
+    columns = [
+        Column(label, column, format_numbers, right=True, drop_priority=1)
+        for label, column in zip(labels, counts, strict=False)
+    ]
+    show_table(console, [Column("gold \\ predicted", labels, wrap=True), *columns])

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from app.cli.terminal.safe_text import PLAIN, describe_size
 from app.cli.terminal.table_layout import Column, score_column, show_table
+from app.text.visible_labels import visible_label
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -77,7 +78,7 @@ def _show_costs(console: "Console", costs: Mapping[str, Any], average: str, *, w
         return
     change = "a prediction changes" if costs["count"] == 1 else f"{costs['count']} predictions change"
     change = f"predictions of weight {costs['count']} change" if weighted else change
-    columns = [Column("class", list(costs["labels"]), wrap=True)]
+    columns = [Column("class", [visible_label(name) for name in costs["labels"]], wrap=True)]
     columns += [score_column(name, [row[name] for row in rows], drop_priority=1) for name in ("tp", "fp", "fn")]
     precisions = {"gives fp: precision": "gives", "receives fp: precision": "receives"}
     for name, key in precisions.items():

@@ -20,7 +20,7 @@ from app.api.reasons import Activation, OptionalReason
 from app.api.recipe_versions import RecipeVersion, get_recipe_version, get_recipe_versions, post_recipe_activate
 from app.api.switches import SwitchShape, get_switches, post_switch_cancel, post_switch_confirm
 from app.errors import NotFound
-from app.web.errata import shown_metrics
+from app.web.errata import moves_table
 from app.web.forms import Form, attempt
 from app.web.notices import notice
 from app.web.organize.form_values import editor
@@ -144,7 +144,7 @@ def _show_preview(
 ) -> Response:
     names = {each.slug: each.name for each in frame.challenge.phases}
     values = {"subject": title, "path": path, "previews": previews, "names": names, "state": state}
-    return render(page, PREVIEW, form=form, status=status, frame=frame, shown_metrics=shown_metrics, **values)
+    return render(page, PREVIEW, form=form, status=status, frame=frame, moves_table=moves_table, **values)
 
 
 def show_corrections(
