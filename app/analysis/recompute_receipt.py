@@ -79,7 +79,8 @@ def _describe(problems: Problems) -> str:
 def _commitment_check(predicate: Mapping[str, Any], gold: Gold, nonce: bytes) -> ReceiptCheck:
     if gold_commitment(gold, nonce) == predicate["gold_commitment"]:
         return ReceiptCheck("commitment", "ok", "The commitment opens to this gold with its metadata.")
-    detail = "The commitment does not open to this gold, metadata and nonce: one of them is another one."
+    detail = "The commitment does not open to this gold, metadata, ids of void instances and nonce: one of them is "
+    detail += "another one or is missing. Ids that a later version of the gold lacks are void: name them too."
     return ReceiptCheck("commitment", "failed", detail)
 
 

@@ -55,7 +55,8 @@ def freeze_board(
     sha256 = content_hash(content)
     before = frozen_boards.newest(session, phase.id)
     if before is not None and before.sha256 == sha256:
-        raise AlreadyFrozen(f"Frozen board {before.number} has the same content.", number=before.number)
+        remedy = f"Cite frozen board {before.number}; freeze again once the board has changed."
+        raise AlreadyFrozen(f"Frozen board {before.number} has the same content.", remedy=remedy, number=before.number)
     row = FrozenBoard(
         phase_id=phase.id,
         number=1 if before is None else before.number + 1,
