@@ -31,6 +31,12 @@ class Story:
     board: bytes
     scores: dict[str, Any]
     """Of a submission that was finished before, and of one that waited."""
+    receipt: str
+    """The address of a receipt."""
+    envelope: bytes
+    """What it was."""
+    jwks: Path
+    """The keys that the service published."""
 
     def rows(self, query: str) -> list[Any]:
         with closing(sqlite3.connect(f"{(self.backup / 'assay.sqlite3').as_uri()}?mode=ro", uri=True)) as database:
@@ -85,7 +91,10 @@ def backed_up(service: Live, folder: Path) -> Story:
     eventually(lambda: submission_status(blue, before[-1]) == "finished", "the original goes on")
     scores = {each: blue.get(f"/submissions/{each}").json()["scores"] for each in (first["id"], before[-1])}
     member = blue.headers["Authorization"].removeprefix("Bearer ")
-    return Story(folder / "backup", folder / "keys.json", service.admin_token, member, before, board, scores)
+    receipt, jwks = f"/submissions/{first['id']}/receipt", folder / "jwks.json"
+    jwks.write_bytes(blue.get("/jwks.json").raise_for_status().content)
+    evidence = (receipt, blue.get(receipt).raise_for_status().content, jwks)
+    return Story(folder / "backup", folder / "keys.json", service.admin_token, member, before, board, scores, *evidence)
 
 
 def goes_on(story: Story, caller: Callable[[str], Caller]) -> None:
@@ -104,6 +113,20 @@ def goes_on(story: Story, caller: Callable[[str], Caller]) -> None:
         assert blue.get(f"/submissions/{each}/predictions").content == sent
     assert blue.submit("pets", CORRECT_PREDICTIONS, method="m").json()["status"] == "finished"
     assert caller(story.token).get("/me").json()["admin"] is True
+    require_same_receipt(story, blue)
+
+
+def require_same_receipt(story: Story, blue: Caller) -> None:
+    """A receipt is what it was, and is verified with the keys of then and of now; new ones with those of now."""
+    assert blue.get(story.receipt).content == story.envelope
+    folder = story.jwks.parent
+    now, receipt, new = (folder / name for name in ("now.json", "receipt.json", "new.json"))
+    receipt.write_bytes(story.envelope)
+    now.write_bytes(blue.get("/jwks.json").content)
+    sent = blue.get("/challenges/pets/phases/main/submissions").json()["items"][0]["id"]
+    new.write_bytes(blue.get(f"/submissions/{sent}/receipt").raise_for_status().content)
+    for each, keys in ((receipt, story.jwks), (receipt, now), (new, now)):
+        assert run_assay("receipt", "verify", each, "--keys", keys).status == 0
 
 
 def file_key(story: Story, submission: str) -> str:
