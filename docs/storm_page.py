@@ -73,6 +73,10 @@ crashes of the database. The cap of crashes is {CRASH_CAP}, because the storm ki
 _VERDICT = """\
 ## Verification
 
+When half of the posts are acknowledged, an organizer uploads corrected gold and activates it, so every submission is
+scored by both versions and the board switches in the storm. The scores by the former gold have to stay as they were,
+every score has one receipt, and the transparency log has every receipt of what is shown once.
+
 After the last post all processes are started, and the storm waits until no task is queued or running. Then it reads all
 rows in one snapshot, scores all stored files again without the service, and checks:
 

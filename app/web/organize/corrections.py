@@ -155,7 +155,7 @@ def show_corrections(
     phases = frame.challenge.phases
     chosen = phase or (phases[0].slug if phases else None)
     values: dict[str, Any] = {"chosen": chosen, "switches": [], "withheld": [], "gold": [], "recipes": []}
-    values["shown_metrics"] = shown_metrics
+    values["moves_table"] = moves_table
     if chosen is not None:
         own = find_phase(frame, chosen)
         switches = values["switches"] = get_switches(slug, own.slug, page.account, page.state, 50).items
