@@ -1,6 +1,7 @@
 """The organizer's desk: submissions, quota, announcements, files, the trail, failures, copies, act by act, by forms."""
 
 import io
+import re
 import zipfile
 from collections.abc import Callable
 
@@ -206,6 +207,7 @@ def test_a_file_is_uploaded_described_and_deleted(app: ServedApp, reader: Reader
 def test_the_trail_is_filtered_and_readable(app: ServedApp, reader: Reader) -> None:
     organizer(app, reader, "viewer")
     everything = reader.get(f"{DESK}/audit").text
+    assert re.search(r"waits for the log|position \d+ in the <a href=\"/log\">", everything)
     assert "activate gold" in everything
     page = reader.get(f"{DESK}/audit?action=organizer&since=2020-01-01").text
     assert "activate gold" not in page
