@@ -110,7 +110,7 @@ def _cases(
         if arrays is None:
             raise ValueError(f"stored predictions can no longer be read: {problems.to_dict()['total']}")
         labels, rule, _ = hard_labels(gold, arrays, recipe.decision, recipe.options)
-        case = gold.case(labels, arrays.scores)
+        case = gold.case(labels, arrays.scores, probabilities=arrays.probabilities)
         yield system, case if rows is None else redecide_subset(rule, case.take(rows)), rule
 
 

@@ -5,7 +5,15 @@ from typing import Any
 
 import pytest
 
-from tests.journeys.support import MAIN_PHASE_PATH, People, create_challenge, make_recipe, poll_until, submit_for_teams
+from tests.journeys.support import (
+    MAIN_PHASE_PATH,
+    People,
+    create_challenge,
+    make_recipe,
+    poll_until,
+    require_finished,
+    submit_for_teams,
+)
 
 CLASSES = ("a", "b", "c")
 DRAWN = Random(20)
@@ -85,3 +93,25 @@ def test_ranks_and_values_after_the_correction_are_those_foretold(
 
     for split in splits:
         assert shown(people, phase, split) == foretold(told[split], "after")
+
+
+def test_metrics_of_probabilities_have_no_value_for_other_scores_in_either(people: People) -> None:
+    """A recipe that came after the file asks for probabilities, which its scores are not."""
+    slug = create_challenge(people.admin, "foretold-scores", GOLD, recipe=make_recipe("accuracy"))
+    phase = MAIN_PHASE_PATH.format(slug)
+    rows = [{"id": row["id"], "scores": {"a": 3.0, "b": 2.0, "c": -1.0}} for row in GOLD]
+    sent = people.admin.post(
+        f"{phase}/submissions", json=rows, params={"team": "Logits"}, headers={"Prefer": "wait=60"}
+    )
+    require_finished(sent)
+    made = people.admin.put(f"/challenges/{slug}/recipe", json=make_recipe("accuracy", "log_loss"))
+    assert made.status_code in {200, 201}, made.text
+    activated = people.admin.post(f"/challenges/{slug}/recipe/2/activate", json={"reason": "The loss counts too."})
+    assert activated.status_code == 202, activated.text
+    poll_until(lambda: people.admin.get(f"{phase}/leaderboard").json(), lambda board: board["recipe_version"] == 2)
+    told = people.admin.post(f"{phase}/items/relabelling", json={"changes": CHANGES}).json()
+    assert (
+        foretold(told, "before")
+        == shown(people, phase, "all")
+        == {"Logits": (1, {"accuracy": 1 / 3, "log_loss": None})}
+    )
