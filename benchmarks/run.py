@@ -38,6 +38,7 @@ PIECES = {
     "W6-cost": "submission_cost",
     "W6-stored": "large_phase",
     "correction": "correction",
+    "items": "item_analysis",
     "receipts": "receipt_cost",
     "log": "log_proofs",
     "W7": "growth",

@@ -34,6 +34,7 @@ PIECES = {
     "W6-cost": "CPU time of a submission by process, beside the starting commit of the target",
     "W6-stored": "CPU time of a submission to a phase with 100 and with 100,000 stored ones",
     "correction": "a correction of the gold of a phase: all submissions scored again and the board switched",
+    "items": "item analysis of a board of 200 systems, beside reading their predictions",
     "receipts": "CPU time of a submission, beside the program before receipts and the transparency log",
     "log": "proofs of the transparency log at a million leaves, made and verified",
     "W7": "W1 for growing numbers of records: time per record, and memory",
