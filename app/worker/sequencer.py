@@ -1,4 +1,6 @@
-"""Extends the transparency log every two seconds, and asks witnesses to cosign its checkpoints."""
+"""Extends the transparency log every few seconds, and asks witnesses to cosign its checkpoints."""
+
+import time
 
 import structlog
 
@@ -11,7 +13,10 @@ from app.store.session import Database
 
 log = structlog.get_logger()
 
-ROUND_SECONDS = 2.0  # a round costs some milliseconds, however few records wait
+ROUND_SECONDS = 1.0
+SHARE = 0.004
+"""The share of the time that rounds may take: one costs some milliseconds, however few records wait."""
+MAX_PAUSE_SECONDS = 5.0
 REFUSED_ROUNDS = 60  # rounds between two log lines about a log that cannot be continued
 
 
@@ -24,6 +29,7 @@ class Sequencer:
         self._db = db
         self._is_first_round = True
         self._refused = 0
+        self._next_round = 0.0
         self._witnesses = Witnesses(db, settings)
 
     def start(self, jobs: PeriodicJobs) -> None:
@@ -33,7 +39,10 @@ class Sequencer:
             jobs.every(ROUND_SECONDS, self._witnesses.cosign_latest)
 
     def sequence_waiting(self) -> None:
-        """Give positions to all records that wait."""
+        """Give positions to all records that wait, unless the last round was a moment ago."""
+        began = time.monotonic()
+        if began < self._next_round:
+            return
         try:
             while sequence(self._db, self._settings, first=self._is_first_round):
                 pass
@@ -42,3 +51,5 @@ class Sequencer:
             if self._refused % REFUSED_ROUNDS == 0:
                 log.error("log_not_sequenced", code=error.code, reason=error.detail, remedy=error.advice)  # noqa: TRY400
             self._refused += 1
+        ended = time.monotonic()
+        self._next_round = ended + min(MAX_PAUSE_SECONDS, (ended - began) / SHARE)

@@ -47,43 +47,33 @@ def place_of(session: ReadSession, settings: Settings) -> str | None:
         return None
 
 
-def own_key(session: WriteSession, settings: Settings) -> LogKey:
-    """The key of this process: the one in the file, or a new one where the service makes its key itself.
+def key_and_origin(session: WriteSession, settings: Settings) -> tuple[LogKey, LogOrigin]:
+    """The key of this process and the log that it continues, begun now if there is none; raises LogKeyUnusable.
 
-    The key of a log that ended is never used again. Raises LogKeyUnusable.
+    Where the service makes its key itself, a log that cannot be continued is followed by one with a new key.
     """
     path, active = log_key_path(settings), log_trees.active_origin(session)
-    if not is_managed(settings):
-        return read_log_key(path)
-    if not path.exists():
-        return replace_log_key(path)
-    key = read_log_key(path)
-    is_known = log_trees.log_key(session, key.id) is not None
-    return replace_log_key(path) if is_known and not _is_continued(session, settings, active, key) else key
-
-
-def current_origin(session: WriteSession, settings: Settings, key: LogKey) -> LogOrigin:
-    """The log that this process continues with this key, begun now if there is none; raises LogKeyUnusable."""
-    active = log_trees.active_origin(session)
-    if active is not None and _is_continued(session, settings, active, key):
+    key = read_log_key(path) if path.exists() or not is_managed(settings) else None
+    if active is not None and key is not None and _is_continued(session, settings, active, key):
         if active.place is None:
             active.place = place_of(session, settings)
-        return active
-    if not is_managed(settings):
-        if active is not None:
-            detail = (
-                f"The log {active.name} has another key than {log_key_path(settings)}, or this is a copy of it, or its "
-                "database was put back."
-            )
-            raise LogKeyUnusable(detail, remedy=NEW_KEY_REMEDY)
-        if log_trees.log_key(session, key.id) is not None:
-            raise LogKeyUnusable("The key signed a log that has ended, or signs receipts.", remedy=NEW_KEY_REMEDY)
-    return begin_origin(session, settings, key)
+        return key, active
+    is_known = key is not None and log_trees.log_key(session, key.id) is not None
+    if key is None or (is_managed(settings) and is_known):
+        key = replace_log_key(path)  # the key of a log that ended is never used again
+    elif not is_managed(settings) and active is not None:
+        detail = (
+            f"The log {active.name} has another key than {path}, or this is a copy of it, or its database was put back."
+        )
+        raise LogKeyUnusable(detail, remedy=NEW_KEY_REMEDY)
+    elif is_known:
+        raise LogKeyUnusable("The key signed a log that has ended, or signs receipts.", remedy=NEW_KEY_REMEDY)
+    return key, begin_origin(session, settings, key)
 
 
-def _is_continued(session: ReadSession, settings: Settings, origin: LogOrigin | None, key: LogKey) -> bool:
+def _is_continued(session: ReadSession, settings: Settings, origin: LogOrigin, key: LogKey) -> bool:
     """Whether this is the log of this key and this place, and goes on where the last signature was."""
-    if origin is None or origin.key_id != key.id:
+    if origin.key_id != key.id:
         return False
     here = place_of(session, settings)
     same_place = origin.place is None or here is None or origin.place == here

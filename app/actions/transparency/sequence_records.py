@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import structlog
 
 from app.actions.transparency.log_key import LogKey, LogKeyUnusable
-from app.actions.transparency.origins import current_origin, own_key
+from app.actions.transparency.origins import key_and_origin
 from app.actions.transparency.signed_mark import raise_mark, write_mark
 from app.errors import AssayError
 from app.settings import Settings
@@ -65,8 +65,7 @@ def sequence(db: Database, settings: Settings, *, first: bool = False) -> bool:
     with db.write() as session:
         if not locks.try_sequencer(session):
             return False
-        key = own_key(session, settings)
-        origin = current_origin(session, settings, key)
+        key, origin = key_and_origin(session, settings)
         raise_mark(session, settings, origin)
         count = _append_waiting(session, origin)
     with db.write() as session:
