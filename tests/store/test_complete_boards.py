@@ -50,3 +50,19 @@ def test_a_released_phase_is_a_changed_one(db: Database) -> None:
         session.get_one(Phase, ids.phase).released_at = utcnow()
     with db.read() as session:
         assert [phase.id for phase in phases_changed_since(session, utcnow() - HOUR)] == [ids.phase]
+
+
+def test_scores_of_another_scorer_version_are_left_to_its_workers(db: Database) -> None:
+    queue = LocalQueue(lambda _count, _woken: [], 1)
+    with db.write() as session:
+        ids = fill_tables(session)
+        session.get_one(Phase, ids.phase).scorer_version = SCORER_VERSION - 1
+        session.get_one(Submission, ids.submission).status = "finished"
+        session.flush()
+        for table in (ScoreTask, Score):
+            session.execute(delete(table))
+    with db.read() as session:
+        phases = phases_changed_since(session, None)
+    assert complete_boards(db, queue, phases) == 0
+    with db.read() as session:
+        assert session.scalars(select(ScoreTask)).all() == []

@@ -13,6 +13,7 @@ import structlog
 from app.actions.receipts.log_receipts import log_shown_receipts, shown_but_unlogged
 from app.actions.versions.target_scores import add_target_tasks, target_provenance
 from app.queue import Queue
+from app.scoring import SCORER_VERSION
 from app.store import locks
 from app.store.queries import board_switches, target_scores
 from app.store.queries.board_versions import BoardVersion, active_version
@@ -50,6 +51,8 @@ def _lacks_any(session: ReadSession, of: ChangedPhase) -> bool:
 
 
 def _lacks_tasks(session: ReadSession, phase: Phase, version: BoardVersion) -> bool:
+    if version.scorer_version != SCORER_VERSION:  # a matter of the workers that have it
+        return False
     return bool(target_scores.without_task(session, phase.id, target_provenance(session, version), 1))
 
 
@@ -60,7 +63,9 @@ def _complete(db: Database, queue: Queue, of: ChangedPhase) -> bool:
         version = None if phase is None else active_version(session, phase)
         if phase is None or version is None or not locks.try_maintenance(session):
             return False
-        tasks, records = add_target_tasks(session, queue, phase, version), log_shown_receipts(session, phase, version)
+        lacks_tasks = _lacks_tasks(session, phase, version)
+        tasks = add_target_tasks(session, queue, phase, version) if lacks_tasks else 0
+        records = log_shown_receipts(session, phase, version)
     if tasks or records:
         log.warning("board_completed", phase=of.id, tasks=tasks, log_records=records)
     return bool(tasks or records)
