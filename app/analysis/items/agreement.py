@@ -61,11 +61,10 @@ def measure_agreement(matrix: AnswerMatrix, votes: Votes) -> Agreement:
         shared = wrong[a:] & wrong[a]
         for table, found in ((equal, alike), (both, shared), (same, alike & shared)):
             table[a, a:] = table[a:, a] = np.count_nonzero(found, axis=1)
-    width = len(matrix.texts) + 1
-    used, positions = np.unique(matrix.codes + 1, return_inverse=True)
-    positions = positions.reshape(systems, n)
-    margins = np.stack([np.bincount(row, minlength=len(used)) for row in positions]).astype(np.int64)
-    assert len(used) <= width
+    used = np.unique(votes.answers) + 1
+    places = np.zeros(len(matrix.texts) + 1, dtype=np.int64)
+    places[used] = np.arange(len(used))
+    margins = np.stack([np.bincount(places[row + 1], minlength=len(used)) for row in matrix.codes]).astype(np.int64)
     return Agreement(
         n, equal, margins @ margins.T, both, same, wrong.sum(axis=1, dtype=np.int64), fleiss_kappa(votes, systems, n)
     )
