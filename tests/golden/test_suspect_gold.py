@@ -59,7 +59,7 @@ def test_no_system_is_right_on_the_first_suspects_and_their_common_answer_is_the
 def test_what_no_system_gets_right_tells_more_than_the_errors_of_any_one() -> None:
     """Measured: 34 % of 32 instances, against 14 % of 79 and 8 % of 706.
 
-    People looked only at labels that the network contradicts, so all known errors are among its 706.
+    The labels that people checked were chosen by the doubts of the network, so all known errors are among its 706.
     """
     suspects = corrected_share(analysis().rows("suspicion", "none_right"))
     for right in analysis().matrix.right:
