@@ -42,6 +42,9 @@ def list_switches(
     with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
         switches = list(client.switches(slug, client.phase(slug, phase)))
         out.result(switches, lambda console: version_tables.show_switches(console, switches))
+        for row in switches:
+            if row["blocked_by"]:
+                _note_blocked(out, slug, row)
 
 
 def preview_switch(
