@@ -14,6 +14,14 @@ random() {
     od -An -N 32 -t x1 /dev/urandom | tr -d ' \n'
 }
 
+# A private Ed25519 key in PEM: the head of PKCS #8 for this algorithm (RFC 8410), then 32 random bytes.
+ed25519_key() {
+    local head='\060\056\002\001\000\060\005\006\003\053\145\160\004\042\004\040'
+    echo "-----BEGIN PRIVATE KEY-----"
+    { printf "$head"; head -c 32 /dev/urandom; } | base64
+    echo "-----END PRIVATE KEY-----"
+}
+
 # Written to a temporary file and then linked: a link never replaces a file, and a partial file never gets the name.
 keep() {
     local name=$1 value=$2 made
@@ -33,6 +41,7 @@ mkdir -p "$folder"
 chmod 700 "$folder"
 
 keep admin_token "$(random)"
+keep log_key "$(ed25519_key)"
 keep s3_secret_key "$(random)"
 if [ -e "$folder/database_url" ] && [ ! -e "$folder/database_password" ]; then
     echo "$folder/database_url exists without database_password: write the password of that URL to database_password." >&2

@@ -1,10 +1,9 @@
 """Checks of the key that signs receipts."""
 
-import stat
-
 from app.actions.receipts.signing_keys import ReceiptKeyUnusable, read_key, receipt_key_path
 from app.doctor.check_declaration import NEEDS_SCHEMA, CheckResult, check, ok, problem, warning
 from app.doctor.installation import Installation
+from app.doctor.key_files import mode_for_others
 from app.store.queries import receipts
 
 
@@ -21,10 +20,9 @@ def check_receipt_key(installation: Installation) -> CheckResult:
         if installation.settings.receipt_key_file is not None:
             return problem(f"{path} does not exist.", ReceiptKeyUnusable.remedy)
         return ok("There is none yet; the first worker that starts creates it.")
-    key, mode = read_key(path), stat.S_IMODE(path.stat().st_mode)
-    # A container engine mounts its secrets in /run/secrets for this container only; the mode does not matter there.
-    if mode & 0o077 and not path.is_relative_to("/run/secrets"):
-        return problem(f"Others than the service's account can read {path} (mode {mode:03o}).")
+    key, mode = read_key(path), mode_for_others(path)
+    if mode is not None:
+        return problem(f"Others than the service's account can read {path} (mode {mode}).")
     with installation.session() as session:
         registered = {row.id for row in receipts.receipt_keys(session)}
     if key.id not in registered:

@@ -1,6 +1,5 @@
 """Checks of the transparency log: its key, its place, its tiles, who sequences it, and its witnesses."""
 
-import stat
 from datetime import timedelta
 
 from app.actions.transparency.log_key import (
@@ -16,6 +15,7 @@ from app.actions.transparency.signed_mark import follows_mark, mark_path
 from app.actions.transparency.witnesses import parse_witnesses
 from app.doctor.check_declaration import NEEDS_SCHEMA, CheckResult, check, ok, problem, warning
 from app.doctor.installation import Installation
+from app.doctor.key_files import mode_for_others
 from app.settings import Settings
 from app.store import clock
 from app.store.queries import log_records, log_trees
@@ -24,7 +24,6 @@ from app.tlog.checkpoint import read_checkpoint
 from app.tlog.note import NoteRefused
 
 MAX_WAIT = timedelta(minutes=1)  # of a record without a position
-READABLE_BY_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 NO_LOG = "There is no log yet: it begins with the first start."
 
 
@@ -76,8 +75,8 @@ def _fault_of_key(settings: Settings, origin: LogOrigin, here: str | None) -> Ch
         return problem(f"{path} is not the key of {origin.name}.", NEW_KEY_REMEDY)
     if None not in {origin.place, here} and here != origin.place:
         return _interrupted(settings, f"This is a copy or a moved installation of {origin.name}.")
-    mode = stat.S_IMODE(path.stat().st_mode)
-    return problem(f"{path} has the mode {mode:03o}.") if mode & READABLE_BY_OTHERS else None
+    mode = mode_for_others(path)
+    return None if mode is None else problem(f"{path} has the mode {mode}.")
 
 
 @check(

@@ -20,6 +20,7 @@ import yaml
 from obstore.store import S3Store
 from typer.main import get_command
 
+from app.actions.transparency.log_key import read_log_key
 from app.cli import root
 from app.settings import Settings
 from app.store.session import MONITORING_CONNECTIONS
@@ -279,6 +280,11 @@ def make_secrets(folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+def other_log_key(tmp_path: Path) -> Path:
+    assert make_secrets(tmp_path / "other").returncode == 0
+    return tmp_path / "other" / "log_key"
+
+
 def test_the_secrets_are_made_once_in_a_folder_that_keeps_others_out(tmp_path: Path) -> None:
     folder = tmp_path / "secrets"
     assert make_secrets(folder).returncode == 0
@@ -290,6 +296,7 @@ def test_the_secrets_are_made_once_in_a_folder_that_keeps_others_out(tmp_path: P
     random = [made[name] for name in ("admin_token", "database_password", "s3_secret_key")]
     assert len(set(random)) == 3
     assert all(re.fullmatch(r"[0-9a-f]{64}", word) for word in random)
+    assert read_log_key(folder / "log_key").id != read_log_key(other_log_key(tmp_path)).id
     again = make_secrets(folder)
     assert again.returncode == 0
     assert again.stdout.count("kept ") == len(made)
