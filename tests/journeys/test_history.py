@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -126,6 +127,12 @@ def test_the_page_shows_a_former_board_and_the_chart(people: People, story: Any)
     slug, boards = story
     former = httpx.get(f"{people.live.url}/challenges/{slug}/leaderboard", params={"as_of": boards[1][0]})
     assert "A former board." in former.text
+    chosen = re.search(r'id="as-of"[^>]* value="([^"]+)"', former.text)
+    assert chosen is not None
+    assert chosen[1] == datetime.fromisoformat(boards[1][0]).strftime("%Y-%m-%dT%H:%M:%S")  # the field takes no zone
+    for wrong in ("yesterday", "9999-01-01T00:00:00", "0001-01-01T00:00:00+14:00"):
+        page = httpx.get(f"{people.live.url}/challenges/{slug}/leaderboard", params={"as_of": wrong})
+        assert page.status_code == 400, page.text
     assert former.text.index("Green") < former.text.index("Blue")
     history = httpx.get(f"{people.live.url}/challenges/{slug}/leaderboard/history")
     assert "<svg" in history.text
