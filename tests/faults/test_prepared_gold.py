@@ -15,6 +15,7 @@ from app.runtime.data_folder import open_file_store
 from app.settings import Settings
 from app.store.session import Database
 from app.store.tables import GoldVersion, Score, ScoreTask
+from app.store.types import utcnow
 from app.worker.process_settings import create_process_pool
 from tests.cluster import Cluster, cluster
 from tests.faults.challenge_cluster import SHORT_TIMEOUTS, ChallengeCluster
@@ -142,12 +143,12 @@ def test_a_draft_is_named_by_what_it_holds_now_and_gold_in_force_is_read_for_its
         with store.db.write() as session:
             session.execute(update(GoldVersion).values(**values))
 
-    put(status="draft", accessories={})
+    put(status="draft", activated_at=None, accessories={})
     first = name()
     put(accessories={"class_weights": {"cat": 2}})
     second = name()
     assert second != first
-    put(status="active")
+    put(status="active", activated_at=utcnow())
     assert name() == second
     with statements(store.db) as queries:
         assert name() == second

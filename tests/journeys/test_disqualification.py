@@ -94,6 +94,7 @@ def test_what_ended_without_scores_is_on_no_board_and_after_the_close_a_team_wit
 def test_a_disqualification_has_a_reason_that_the_team_reads_and_promotes_the_next_entry(people: People) -> None:
     slug = create_challenge(people.admin, "disqualified", recipe=make_recipe("accuracy", selection="selected"))
     chosen, second, better = enter(people, slug, "Blue", 2, 1, 4)
+    wait_for_analyses(people.admin, slug)
     for each in (chosen, second):
         act(people["Blue"], each, "select")
     assert rows(people.visitor, slug) == [("Blue", 1, None, chosen, 3)]

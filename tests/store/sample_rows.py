@@ -110,7 +110,9 @@ def gold_version(phase: str, **values: Any) -> GoldVersion:
     file = {"file_key": "uploads/0", "sha256": "0" * 64, "size": 1, "format": "json", "encoding": "", "layout": ""}
     content = {"instances": 2, "classes": ["cat", "dog"], "classes_declared": False, "has_splits": False, "notes": []}
     content |= {"task": "multiclass", "positive_label": None}
-    return GoldVersion(phase_id=phase, **({"version": 1, "status": "active"} | file | content | values))
+    row = {"version": 1, "status": "active"} | file | content | values
+    activated = {"activated_at": utcnow()} if row["status"] == "active" else {}
+    return GoldVersion(phase_id=phase, **activated | row)
 
 
 def fill_tables(session: Session) -> RowIds:

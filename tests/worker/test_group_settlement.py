@@ -25,8 +25,7 @@ from app.store import notifications
 from app.store.clock import ClockReading
 from app.store.queries import tasks
 from app.store.session import Database, WriteSession
-from app.store.tables import GoldVersion, QuotaEntry, Score, ScoreTask, Submission
-from app.store.types import utcnow
+from app.store.tables import QuotaEntry, Score, ScoreTask, Submission
 from tests.live_service import MAX_WAIT_SECONDS, eventually
 from tests.migrated_databases import migrate_by_copy
 from tests.postgres import PostgresServer
@@ -60,7 +59,6 @@ class Desk:
         self.context = WorkerContext(self.db, FolderFileStore(settings), Unused(), self.queue, RetryLimits(2, 2))
         with self.db.write() as session:
             self._ids = fill_tables(session)
-            session.get_one(GoldVersion, self._ids.gold).activated_at = utcnow()  # what never changes is loaded once
             session.execute(delete(Score))
             session.execute(delete(ScoreTask))
 
