@@ -15,6 +15,8 @@ from tests.faults.inspection import CORRECT_PREDICTIONS, GOLD, freeze_children, 
 from tests.faults.rescoring_service import RescoringService, rescoring_service
 from tests.live_service import MAX_WAIT_SECONDS, Caller, eventually, open_challenge
 
+pytestmark = pytest.mark.slow
+
 BOTH = pytest.mark.parametrize("own", ["sqlite", "postgresql"], indirect=True)
 PHASE = "/challenges/pets/phases/main"
 PAST = {"opens_at": "2020-01-01T00:00:00Z", "closes_at": "2020-02-01T00:00:00Z"}
