@@ -20,6 +20,7 @@ from tests.preloaded_service import SERVICE_COMMAND, PreloadedProcess, start_ser
 ROOT = Path(__file__).resolve().parents[1]
 PASSWORD = "a password for tests"
 MAX_WAIT_SECONDS = 120.0  # then a test fails as hung; no test measures how fast a machine is
+ANALYSIS_SECONDS = 600.0  # analyses have a low priority, and those of other tests of the process come first
 
 
 def free_port() -> int:
@@ -177,7 +178,7 @@ def wait_for_analyses(who: Caller, slug: str, phase: str = "main") -> None:
         scores = [score for row in rows for score in row["scores"].values()]
         return board["significance"]["status"] == "current" and all(each["interval"] is not None for each in scores)
 
-    eventually(is_current, f"intervals and rank sets of {slug}")
+    eventually(is_current, f"intervals and rank sets of {slug}", ANALYSIS_SECONDS)
 
 
 def wait_for_next_day(zone: str, seconds: float = 60.0) -> None:
