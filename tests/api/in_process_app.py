@@ -22,7 +22,7 @@ from app.store.analysis_tables import AnalysisTask, BoardChange
 from app.web import submission_view
 from app.web_server import uvicorn_config
 from app.worker.process_pool import ScoringProcessPool
-from tests.live_service import MAX_WAIT_SECONDS, Caller, eventually
+from tests.live_service import ANALYSIS_SECONDS, MAX_WAIT_SECONDS, Caller, eventually
 from tests.migrated_databases import migrate_by_copy
 from tests.preloaded_service import cheap_password_hashing
 
@@ -88,7 +88,7 @@ class ServedApp:
                 waiting = session.query(AnalysisTask).where(AnalysisTask.status.in_(["queued", "running"]))
                 return bool(waiting.count() == session.query(BoardChange).count() == 0)
 
-        eventually(is_analysed, "all intervals are computed and all rows compared")
+        eventually(is_analysed, "all intervals are computed and all rows compared", ANALYSIS_SECONDS)
 
     def close(self) -> None:
         """Close all clients."""
