@@ -94,12 +94,14 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+LONGEST = frozenset({"storm", "test_benchmarks.py"})
+"""Folders and files that would otherwise run alone at the end."""
 WAITING_FOLDERS = ("backup", "faults", "queue", "races")
 """Folders whose tests wait more than they compute."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Storms first, for they take longest; then files that wait among files that compute, so that neither waits alone."""
+    """What takes longest first; then files that wait among files that compute, so that neither waits alone."""
     if not hypothesis_profiles.is_exploring():
         properties = {
             id(property_test): property_test
@@ -113,4 +115,4 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     others = [path for path in files if path not in set(waiting)]
     place = {path: at / len(others) for at, path in enumerate(others)}
     place |= {path: 0.7 * at / len(waiting) for at, path in enumerate(waiting)}
-    items.sort(key=lambda item: ("storm" not in item.path.parts, place[item.path], item.path))
+    items.sort(key=lambda item: (LONGEST.isdisjoint(item.path.parts), place[item.path], item.path))
