@@ -23,7 +23,7 @@ from tests.live_service import MAX_WAIT_SECONDS, ROOT, Live, eventually
 
 def bench(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "benchmarks.run", *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=8 * MAX_WAIT_SECONDS)
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=20 * MAX_WAIT_SECONDS)
 
 
 @pytest.fixture(scope="module")
