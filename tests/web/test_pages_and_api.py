@@ -103,6 +103,10 @@ def _fills(address: str, fill: dict[str, str]) -> Iterator[dict[str, str]]:
     yield fill
 
 
+TEXT_STATES = ("open", "released", "draft", "private", "before", "anonymous")
+"""The states that differ in what a role may read; in the others pages and API differ in what they let do."""
+
+
 @cache
 def needed_rules(page: str) -> tuple[AccessRule, ...]:
     """The requests of the API that PAGE_NEEDS names for a page."""
@@ -161,7 +165,7 @@ def test_a_role_sees_a_page_only_if_the_api_answers_it(crowd: Crowd, state: str)
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize("state", TEXT_STATES)
 def test_a_page_shows_a_role_no_text_that_the_api_does_not_show(crowd: Crowd, state: str) -> None:
     wrong, seen = [], set[str]()
     for declared, path, given in pages_of(crowd.stage.fill(state)):
