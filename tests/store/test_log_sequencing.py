@@ -143,10 +143,9 @@ def test_another_place_begins_another_log(
     assert old.ended_at is not None
 
 
+@pytest.mark.parametrize("settings", ["sqlite"], indirect=True)  # the test puts its file back
 def test_a_database_that_was_put_back_begins_another_log(db: Database, log_settings: Settings) -> None:
     """It would sign other records at positions that were signed before, under the same key."""
-    if log_settings.on_postgresql:
-        pytest.skip("puts the file of the database back")
     database = Path(log_settings.database.removeprefix("sqlite:///"))
     add(db, "one")
     sequence(db, log_settings, first=True)

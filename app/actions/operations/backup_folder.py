@@ -121,6 +121,17 @@ def create_file_once(path: Path, content: bytes) -> None:
     part.unlink()
 
 
+def replace_private_file(path: Path, content: bytes) -> None:
+    """Write a private file atomically and durably, in place of the one that is there; its folder is made if needed."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    part = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")
+    with create_private_file(part) as file:
+        file.write(content)
+        fsync_file(file)
+    part.replace(path)
+    fsync_folder(path.parent)
+
+
 def create_backup_folder(folder: Path) -> None:
     """Create an empty folder that only its owner can enter; raises FolderTaken."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):

@@ -1,6 +1,5 @@
 """The private key of receipts: a file that the database never holds; its public key is registered there."""
 
-import secrets
 import threading
 from dataclasses import dataclass
 from functools import partial
@@ -17,8 +16,8 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from sqlalchemy import event
 
-from app.actions.operations.backup_folder import create_file_once, create_private_file
-from app.durable_files import fsync_file, fsync_folder
+from app.actions.operations.backup_folder import create_file_once, replace_private_file
+from app.durable_files import fsync_folder
 from app.errors import AssayError
 from app.receipts.dsse import PAYLOAD_TYPE, encode_envelope, pre_authentication_encoding
 from app.receipts.jwk import decode_base64url, encode_base64url, key_id, key_set
@@ -148,13 +147,7 @@ def rotate_key(session: WriteSession, settings: Settings) -> tuple[ReceiptKey | 
     for key in (old, ReceiptKey.of(new)):
         if key is not None:
             key.register(session)
-    part = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with create_private_file(part) as file:
-        file.write(_pem(new))
-        fsync_file(file)
-    part.replace(path)
-    fsync_folder(path.parent)
+    replace_private_file(path, _pem(new))
     return old, ReceiptKey.of(new)
 
 

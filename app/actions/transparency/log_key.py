@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import secrets
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,8 +9,7 @@ import rfc8785
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
 
-from app.actions.operations.backup_folder import create_private_file
-from app.durable_files import fsync_file, fsync_folder
+from app.actions.operations.backup_folder import replace_private_file
 from app.errors import AssayError
 from app.settings import Settings
 from app.store.tables import LogOrigin, SigningKey
@@ -90,11 +88,5 @@ def read_log_key(path: Path) -> LogKey:
 def replace_log_key(path: Path) -> LogKey:
     """Write a new key in place of the one in this file, if there is any; nobody else can read it."""
     key = LogKey(Ed25519PrivateKey.generate())
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    part = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")
-    with create_private_file(part) as file:
-        file.write(key.private_key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
-        fsync_file(file)
-    part.replace(path)
-    fsync_folder(path.parent)
+    replace_private_file(path, key.private_key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
     return key

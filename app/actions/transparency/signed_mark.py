@@ -5,12 +5,10 @@ positions that it signed before to other records. The mark is on disk before the
 anybody can read that.
 """
 
-import secrets
 from pathlib import Path
 
-from app.actions.operations.backup_folder import create_private_file
+from app.actions.operations.backup_folder import replace_private_file
 from app.actions.transparency.log_key import LogKeyUnusable
-from app.durable_files import fsync_file, fsync_folder
 from app.settings import Settings
 from app.store.queries import log_records, log_trees
 from app.store.session import ReadSession
@@ -31,14 +29,7 @@ def mark_path(settings: Settings) -> Path:
 
 def write_mark(settings: Settings, note: Note) -> None:
     """Replace the mark, durably."""
-    path = mark_path(settings)
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    part = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")
-    with create_private_file(part) as file:
-        file.write(str(note).encode())
-        fsync_file(file)
-    part.replace(path)
-    fsync_folder(path.parent)
+    replace_private_file(mark_path(settings), str(note).encode())
 
 
 def read_mark(settings: Settings, origin: LogOrigin) -> tuple[Note, Checkpoint] | None:
