@@ -335,7 +335,8 @@ def test_the_row_of_a_changed_draft_names_its_new_file_and_goes_with_the_gold(si
     assert host.score(old) == 1
     (before,) = site.rows()
     with site.db.write() as session:
-        session.execute(update(GoldVersion).values(status="draft", accessories={"class_weights": {"cat": 2}}))
+        changed = {"status": "draft", "activated_at": None, "accessories": {"class_weights": {"cat": 2}}}
+        session.execute(update(GoldVersion).values(changed))
     new = site.reference()
     assert new.name != old.name
     assert host.score(new) == 1

@@ -45,8 +45,7 @@ def test_gold_inspected_before_the_phase_declared_classes_takes_them_over(db: Da
 def test_the_name_of_a_draft_follows_its_content_and_that_of_other_gold_is_fixed(db: Database) -> None:
     with db.write() as session:
         ids = fill_tables(session)
-        draft = gold_version(ids.phase, created_by=ids.user)
-        draft.version, draft.status = 2, "draft"
+        draft = gold_version(ids.phase, created_by=ids.user, version=2, status="draft")
         add_row(session, draft)
         names = [gold_reference(draft).name]
         draft.classes = ["cat", "dog", "eel"]
@@ -55,7 +54,6 @@ def test_the_name_of_a_draft_follows_its_content_and_that_of_other_gold_is_fixed
         names.append(gold_reference(draft).name)
         assert len(set(names)) == 3
         active = session.get_one(GoldVersion, ids.gold)
-        active.activated_at = utcnow()
         name = gold_reference(active).name
         assert name == names[0]  # the same content
         active.classes = ["cat", "dog", "eel"]  # which no request can do any more
