@@ -20,7 +20,7 @@ from tests.preloaded_service import SERVICE_COMMAND, PreloadedProcess, start_ser
 ROOT = Path(__file__).resolve().parents[1]
 PASSWORD = "a password for tests"
 MAX_WAIT_SECONDS = 120.0  # then a test fails as hung; no test measures how fast a machine is
-ANALYSIS_SECONDS = 600.0  # analyses have a low priority, and those of other tests of the process come first
+ANALYSIS_SECONDS = 600.0  # analyses have a low priority; beside many others, as in a shared service, none is waited for
 
 
 def free_port() -> int:

@@ -16,11 +16,11 @@ from tests.journeys.support import (
     without_intervals,
     write_session_of,
 )
-from tests.live_service import PASSWORD, Caller, eventually, wait_for_analyses
+from tests.live_service import PASSWORD, Caller, eventually
 
 
 def require_same_board(one: Caller, other: Caller, slug: str, **query: str) -> None:
-    """Both see the same, at the latest when a cached board that lacks the newest intervals has ended."""
+    """Both see the same, at the latest when neither is shown a cached board that lacks the newest intervals."""
     eventually(
         lambda: one.board(slug, **query).content == other.board(slug, **query).content, "the boards are the same"
     )
@@ -65,7 +65,6 @@ def test_an_organizer_without_that_scope_sees_what_participants_see(people: Peop
     people.admin.post(f"/challenges/{slug}/organizers", json={"email": owner.email, "role": "owner"})
     blue = people["Blue"].join(slug, "Blue")
     sent = require_finished(blue.submit(slug, {row["id"]: "a" for row in gold}))
-    wait_for_analyses(people.admin, slug)
     plain, whole = people.with_scopes(owner, "read", "submit"), people.with_scopes(owner, "read", "organize")
     require_same_board(plain, people.visitor, slug)
     require_refused(plain.board(slug, split="private"), 403, "split_hidden")
@@ -150,7 +149,6 @@ def test_a_token_that_may_not_read_sees_of_a_board_what_visitors_see(people: Peo
     slug = create_challenge(people.admin, "scope-board", phases=[{"name": "main", "anonymous": True}])
     blue = people["Blue"].join(slug, "Blue")
     require_finished(blue.submit(slug, CORRECT_PREDICTIONS))
-    wait_for_analyses(people.admin, slug)
     blind = [people.with_scopes(blue, *scopes) for scopes in (("submit",), ("organize",), ("submit", "organize"))]
     assert "Blue" in blue.board(slug).text
     for caller in blind:
