@@ -66,9 +66,7 @@ class Archive:
 
     def pieces(self, name: str) -> Iterator[bytes]:
         """The content of a member; raises InvalidArchive at its end if size or SHA-256 are not those of the manifest."""
-        member = self.members.get(name)
-        if member is None:
-            raise InvalidArchive(f"The archive has no member '{name}'.")
+        member = self._member(name)
         digest, size = hashlib.sha256(), 0
         with _unreadable_as_invalid(name), self._opened.open(name) as stream:
             for piece in iter(lambda: stream.read(CHUNK_BYTES), b""):
@@ -79,6 +77,12 @@ class Archive:
                 yield piece
         if size != member.size or digest.hexdigest() != member.sha256:
             raise InvalidArchive(f"The member '{name}' is not what the manifest says: its SHA-256 differs.")
+
+    def _member(self, name: str) -> Member:
+        member = self.members.get(name)
+        if member is None:
+            raise InvalidArchive(f"The archive has no member '{name}'.")
+        return member
 
     def check_member(self, name: str) -> None:
         """Raise InvalidArchive unless the content of a member is the one of the manifest."""
@@ -93,7 +97,7 @@ class Archive:
 
     def read_object(self, name: str) -> dict[str, Any]:
         """The object of a JSON member."""
-        if self.members[name].size > self._limits.line_bytes:
+        if self._member(name).size > self._limits.line_bytes:
             raise InvalidArchive(f"The member '{name}' is too large.")
         return _parse_object(b"".join(self.pieces(name)), name)
 

@@ -1,22 +1,28 @@
-"""Computes the scores of an archive again from its gold, predictions and recipes, and compares them with those in it."""
+"""Computes the scores of an archive again from its gold, predictions and recipes, and compares them with those in it.
 
+The predicted and actual classes that it holds for each submission are made again too.
+"""
+
+import io
 import json
 import tempfile
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from app.archives.archived_files import file_kind, integer, read_gold
-from app.archives.layout import GOLD, RECIPES, SCORES, SUBMISSIONS
+from app.archives.layout import GOLD, INSTANCES_FORMAT, INSTANCES_VERSION, RECIPES, SCORES, SUBMISSIONS
 from app.archives.open_archive import Archive, InvalidArchive
 from app.errors import AssayError
 from app.formats.reading_rules import DEFAULT_LIMITS, Limits, ReadingRules
-from app.pipeline import Gold, SourceFile, score_predictions
+from app.pipeline import Gold, SourceFile, predicted_cases, score_predictions
 from app.scoring import SCORER_VERSION
 from app.scoring.declaration.metric import Result
 from app.scoring.declaration.recipe import ScoringRecipe, parse_recipe
+from app.scoring.reports.instance_table import write_instances
 
 SAME, DIFFERENT, OTHER_SCORER, NO_FILE, REFUSED = "same", "different", "other_scorer", "no_file", "refused"
 """Equal to the last digit; not equal; made by an earlier scorer version and not equal; no file; the file has problems.
@@ -40,6 +46,8 @@ class ComparedScore:
     outcome: str
     values: Mapping[str, float | None] = field(default_factory=dict)
     differences: Mapping[str, Any] = field(default_factory=dict)
+    instances: str | None = None
+    """The outcome for the predicted and actual classes of the submission; None where they are of other versions."""
 
     def to_dict(self) -> dict[str, Any]:
         """The score as JSON."""
@@ -51,7 +59,9 @@ class _Rescorer:
 
     def __init__(self, archive: Archive, folder: Path, limits: Limits) -> None:
         self._archive, self._folder, self._limits = archive, folder, limits
-        self._recipes = {integer(row, "version"): row.get("body") for row in archive.rows(RECIPES)}
+        recipes = {integer(row, "version"): row for row in archive.rows(RECIPES)}
+        self._recipes = {version: row.get("body") for version, row in recipes.items()}
+        self._fingerprints = {version: row.get("fingerprint", version) for version, row in recipes.items()}
         self._gold: Gold | None = None
         self.version = 0
 
@@ -71,14 +81,42 @@ class _Rescorer:
         received = row.get("received_under")
         if isinstance(received, dict) and received.get("gold_version") != self.version:
             rules = rules.of_accepted_file()
-        path, kind = self._folder / "predictions", file_kind(row)
-        self._archive.write_to(str(row["file"]), path)
+        source = self._predictions(row)
         settings: dict[str, Any] = {"primary": recipe.primary, "decision": recipe.decision, "options": recipe.options}
         settings |= {"rules": rules, "limits": self._limits}
-        try:
-            return score_predictions(self._gold, SourceFile(path, kind), recipe.metrics, **settings).scores or None
-        except (AssayError, KeyError, TypeError, ValueError) as error:
-            raise InvalidArchive(f"Submission {str(row.get('id'))[:64]} of the archive cannot be scored.") from error
+        with _unusable_as_invalid(row):
+            return score_predictions(self._gold, source, recipe.metrics, **settings).scores or None
+
+    def compare_instances(self, row: Mapping[str, Any], recipe_version: int, scorer_version: int) -> str | None:
+        """Whether the archive has the predicted and actual classes that gold and predictions give.
+
+        None if it has none by these versions; raises InvalidArchive. To be called after `score` accepted the file.
+        """
+        assert self._gold is not None
+        if row.get("instances") is None:
+            return None
+        archived = self._archive.read_object(str(row["instances"]))
+        versions = {"gold_version": self.version, "scorer_version": scorer_version}
+        # A recipe that changed only selection or tie-breakers has the scores of an earlier one, with its fingerprint.
+        fingerprint = self._fingerprints.get(integer(archived, "recipe_version"))
+        is_of_versions = {name: archived.get(name) for name in versions} == versions
+        if not is_of_versions or fingerprint != self._fingerprints.get(recipe_version):
+            return None
+        recipe = self._recipe(recipe_version)
+        rules = ReadingRules.strictest(recipe.metrics, recipe.primary).of_accepted_file()
+        settings: dict[str, Any] = {"decision": recipe.decision, "options": recipe.options, "limits": self._limits}
+        with _unusable_as_invalid(row):
+            cases = predicted_cases(self._gold, self._predictions(row), rules, splits=["all"], **settings)
+        head = {"format": INSTANCES_FORMAT, "version": INSTANCES_VERSION, "submission": row.get("id")}
+        made = io.StringIO()
+        write_instances(made, head, cases["all"], self._gold.ids, self._gold.splits)
+        expected = json.loads(made.getvalue())
+        return _outcome({name: archived.get(name) for name in expected} == expected, scorer_version)
+
+    def _predictions(self, row: Mapping[str, Any]) -> SourceFile:
+        path, kind = self._folder / "predictions", file_kind(row)
+        self._archive.write_to(str(row["file"]), path)
+        return SourceFile(path, kind)
 
     @property
     def has_gold(self) -> bool:
@@ -94,6 +132,14 @@ class _Rescorer:
             return parse_recipe(body, spec.task, positive_label=spec.positive_label, classes=spec.classes, stored=True)
         except (AssayError, KeyError, TypeError, ValueError) as error:
             raise InvalidArchive(f"Recipe version {version} of the archive cannot be read.") from error
+
+
+@contextmanager
+def _unusable_as_invalid(row: Mapping[str, Any]) -> Iterator[None]:
+    try:
+        yield
+    except (AssayError, KeyError, TypeError, ValueError) as error:
+        raise InvalidArchive(f"Submission {str(row.get('id'))[:64]} of the archive cannot be scored.") from error
 
 
 def rescore_archive(
@@ -145,6 +191,7 @@ def _compare(
 ) -> Iterator[ComparedScore]:
     can_score = row.get("file") is not None and rescorer.has_gold
     computed = rescorer.score(row, recipe) if can_score else None
+    instances = None if computed is None else rescorer.compare_instances(row, recipe, scorer)
     for split, metrics in stored.items():
         outcome = REFUSED if can_score else NO_FILE
         values: dict[str, float | None] = {}
@@ -153,7 +200,7 @@ def _compare(
             results = computed.get(split, {})
             values = {name: result.value for name, result in results.items()}
             differences = find_differences(metrics, values)
-            outcome = SAME if not differences else OTHER_SCORER if scorer < SCORER_VERSION else DIFFERENT
+            outcome = _outcome(not differences, scorer)
         yield ComparedScore(
             submission=str(row["id"]),
             team=str(row.get("team_name")),
@@ -165,7 +212,12 @@ def _compare(
             outcome=outcome,
             values=values,
             differences=differences,
+            instances=instances,
         )
+
+
+def _outcome(is_same: bool, scorer_version: int) -> str:
+    return SAME if is_same else OTHER_SCORER if scorer_version < SCORER_VERSION else DIFFERENT
 
 
 def find_differences(stored: Values, computed: Mapping[str, float | None]) -> dict[str, Any]:

@@ -13,6 +13,8 @@ from app.cli.terminal.output import EXIT_FAILED, CommandError, CommandOutput, co
 def score_archive(file: Path | None, submissions: Sequence[str], *, others: Iterable[object], as_json: bool) -> None:
     """Show every score of the archive, or of these submissions, beside what is computed now; fails if they differ.
 
+    It also fails if the archive has other predicted or actual classes of an instance than its gold and predictions give.
+
     `others` are options that an archive takes the place of.
     """
     if file is None:
@@ -33,9 +35,10 @@ def _compare_scores(out: CommandOutput, file: Path, wanted: Collection[str] | No
         about = {name: archive.manifest.get(name) for name in ("challenge", "phase", "exported_at")}
     _require_found(wanted or (), {row["submission"] for row in rows})
     counts = Counter(row["outcome"] for row in rows)
-    report = about | {"scorer_version": SCORER_VERSION, "outcomes": dict(counts), "scores": rows}
-    out.result(report, lambda console: show_archived_scores(console, rows))
-    if FAILED & counts.keys():
+    instances = Counter({row["submission"]: row["instances"] for row in rows if row["instances"]}.values())
+    report = about | {"scorer_version": SCORER_VERSION, "outcomes": dict(counts), "instances": dict(instances)}
+    out.result(report | {"scores": rows}, lambda console: show_archived_scores(console, rows))
+    if FAILED & (counts.keys() | instances.keys()):
         raise typer.Exit(EXIT_FAILED)
 
 

@@ -10,10 +10,12 @@ import pytest
 from app.archives.open_archive import open_archive
 from app.archives.rescoring import rescore_archive
 from app.archives.verification import verify_archive
+from app.scoring import SCORER_VERSION
 from tests.archives.building import (
     ACCURACIES,
     PREDICTIONS,
     SUBMISSIONS,
+    Members,
     good_members,
     json_lines,
     pack,
@@ -55,6 +57,51 @@ def test_a_forged_score_is_found_and_named(tmp_path: Path) -> None:
     shown = run_assay("score", "--archive", path)
     assert "archived 0.5000000000000001, computed 0.5" in shown.out
     assert run_assay("score", "--archive", path, "--submission", SUBMISSIONS[1]).status == 0
+
+
+def with_instances(**changes: Any) -> Members:
+    """The members of an archive that holds the classes of its first submission; `changes` are those of an instance."""
+    actual = {"t1": "a", "t2": "b", "t3": "a", "t4": "b"}
+    instances = [
+        {
+            "id": name,
+            "split": "public" if name < "t3" else "private",
+            "predicted": [predicted],
+            "actual": [actual[name]],
+        }
+        for name, predicted in json.loads(PREDICTIONS[0]).items()
+    ]
+    instances[2] |= changes
+    head = {"format": "assay-instances", "version": 1, "submission": SUBMISSIONS[0], "gold_version": 1}
+    head |= {"recipe_version": 1, "scorer_version": SCORER_VERSION, "task": "multiclass", "positive_label": None}
+    name = f"instances/{SUBMISSIONS[0]}.json"
+    members = good_members()
+    rows = [json.loads(line) for line in members["submissions.jsonl"].splitlines()]
+    rows[0]["instances"] = name
+    content = json.dumps(head | {"classes": ["a", "b"], "instances": instances}).encode()
+    return members | {name: content, "submissions.jsonl": json_lines(rows)}
+
+
+def test_the_classes_of_instances_are_made_again_and_compared(tmp_path: Path) -> None:
+    path = save(tmp_path, pack(with_instances()))
+    report = json.loads(run_assay("score", "--archive", path, "--json").out)
+    assert (report["outcomes"], report["instances"]) == ({"same": 6}, {"same": 1})
+    assert "1 file of instances: 1 the same digits" in run_assay("score", "--archive", path).out
+    for changes in ({"predicted": ["b"]}, {"actual": ["b"]}, {"split": "public"}, {"id": "t9"}, {"weight": 2.0}):
+        path = save(tmp_path, pack(with_instances(**changes)))
+        assert run_assay("archive", "verify", path).status == 0  # nobody signs them
+        result = run_assay("score", "--archive", path)
+        assert result.status == 1
+        assert f"{SUBMISSIONS[0]} instances: other classes than gold and predictions give" in result.out
+        assert "6 scores: 6 the same digits" in result.out
+
+
+def test_a_submission_that_names_instances_which_are_not_there_is_an_error(tmp_path: Path) -> None:
+    members = with_instances()
+    del members[f"instances/{SUBMISSIONS[0]}.json"]
+    problem = json.loads(run_assay("score", "--archive", save(tmp_path, pack(members)), "--json").out)
+    assert problem["code"] == "invalid_archive"
+    assert "no member 'instances/" in problem["detail"]
 
 
 @pytest.mark.parametrize("name", ["metrics", "extra"])

@@ -148,6 +148,7 @@ MOVES |= {"instances": {"before": 4, "after": 4}, "ranked_by": ["f1_macro"]}
 MOVES["rows"] = [{"system": 0, "rank": {"before": 2, "after": 1}, "values": _VALUES}]
 ARCHIVED: dict[str, Any] = {"submission": IDS[0], "team": LONG, "method": LONG, "split": "private"}
 ARCHIVED |= {"gold_version": 1, "recipe_version": 2, "scorer_version": 2, "outcome": "other_scorer", "differences": {}}
+ARCHIVED["instances"] = "different"
 POINT = {"at": TIME, "kind": "team_disqualification", "team": TEAM, "entries": 3, "reason": LONG}
 POINT |= {"gold_version": 1, "recipe_version": 1, "scorer_version": 1}
 POINT["changes"] = [{"team": TEAM, "rank": 1, "value": 0.5, "mark": None}] * 5

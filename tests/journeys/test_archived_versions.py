@@ -61,6 +61,7 @@ def test_scores_of_every_gold_version_are_computed_again_to_the_same_digits(arch
     scored = {(row["submission"], row["gold_version"], row["split"]) for row in report["scores"]}
     submissions = [row["id"] for row in rows_of(archive, "submissions.jsonl")]
     assert len(submissions) == 4
+    assert report["instances"] == {"same": 4}
     assert {each for each in scored if each[1] == 2} == {
         (name, 2, split) for name in submissions for split in ("all", "public", "private")
     }

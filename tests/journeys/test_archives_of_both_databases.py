@@ -33,7 +33,7 @@ def archived_scores(path: Path) -> list[tuple[str, str, dict[str, Any]]]:
     """Team, split and values of each score, in the order of acceptance; all are checked on the way."""
     with open_archive(path) as archive:
         assert verify_archive(archive).faults == []
-        assert {each.outcome for each in rescore_archive(archive)} == {"same"}
+        assert {(each.outcome, each.instances) for each in rescore_archive(archive)} == {("same", "same")}
         names = {row["id"]: (row["order"], row["team_name"]) for row in archive.rows("submissions.jsonl")}
         rows = sorted(archive.rows("scores.jsonl"), key=lambda row: (names[row["submission"]][0], row["split"]))
         return [(names[row["submission"]][1], row["split"], row["metrics"]) for row in rows]

@@ -1,7 +1,7 @@
 """Shows what was checked in an archive of a phase, and its scores beside those that were computed again."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from app.cli.terminal.safe_text import PLAIN, clean
@@ -50,6 +50,8 @@ def show_verification(console: "Console", found: Json) -> None:
 
 def show_archived_scores(console: "Console", rows: Sequence[Json]) -> None:
     """Print each archived score with the outcome of computing it again, and the values that differ."""
+    from app.scoring.declaration.metric_syntax import pluralize
+
     columns = [
         Column("submission", [row["submission"] for row in rows]),
         Column("team", [row["team"] for row in rows], wrap=True, drop_priority=2),
@@ -65,6 +67,16 @@ def show_archived_scores(console: "Console", rows: Sequence[Json]) -> None:
         for metric, values in row["differences"].items():
             told = f"archived {values['archived']}, computed {values['computed']}"
             console.print(f"{clean(row['submission'])} {row['split']} {clean(metric)}: {told}", **PLAIN)
-    counts = Counter(row["outcome"] for row in rows)
-    told = "; ".join(f"{counts[name]} {text}" for name, text in OUTCOMES.items() if counts[name])
-    console.print(f"{len(rows)} scores: {told or 'none'}", **PLAIN)
+    instances = {row["submission"]: row["instances"] for row in rows if row["instances"]}
+    for submission, outcome in instances.items():
+        if outcome != "same":
+            told = "other classes than gold and predictions give"
+            console.print(f"{clean(submission)} instances: {told}", **PLAIN)
+    console.print(f"{len(rows)} scores: {_told(row['outcome'] for row in rows)}", **PLAIN)
+    if instances:
+        console.print(f"{pluralize(len(instances), 'file')} of instances: {_told(instances.values())}", **PLAIN)
+
+
+def _told(outcomes: Iterable[str]) -> str:
+    counts = Counter(outcomes)
+    return "; ".join(f"{counts[name]} {text}" for name, text in OUTCOMES.items() if counts[name]) or "none"
