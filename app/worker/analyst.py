@@ -87,10 +87,7 @@ class Analyst:
         if not (has_changes or is_due):
             return []
         with db.write(durable=False) as session:
-            boards_first = self._turns.are_boards_first()
-            claim = compute.claim_analysis(
-                session, boards_first=boards_first, lease=self._lease, interval=self._interval
-            )
+            claim = compute.claim_analysis(session, self._turns, lease=self._lease, interval=self._interval)
         if claim is None:
             return []
         self._active.add(claim)
@@ -124,4 +121,8 @@ class Analyst:
         try:
             return compute.compute(self._context, self._processes, analysis)
         finally:
-            self._turns.record(time.monotonic() - started, board=analysis.kind != INTERVALS)
+            seconds = time.monotonic() - started
+            if analysis.kind == INTERVALS:
+                self._turns.record_intervals(seconds)
+            else:
+                self._turns.record_board(analysis.phase_id, seconds)

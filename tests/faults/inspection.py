@@ -164,6 +164,21 @@ def freeze(child: int) -> None:
     eventually(lambda: all(map(_is_stopped, Path(f"/proc/{child}/task").iterdir())), f"{child} has stopped")
 
 
+@contextlib.contextmanager
+def frozen_with_children(parent: int) -> Iterator[None]:
+    """Stop a process and then its children while the block runs; in this order it starts none in between."""
+    frozen = [parent]
+    try:
+        freeze(parent)
+        for child in children_of(parent):
+            frozen.append(child)
+            freeze(child)
+        yield
+    finally:
+        for each in frozen:
+            thaw(each)
+
+
 def thaw(process: int) -> None:
     """Let a stopped process go on, if there is still one."""
     with contextlib.suppress(ProcessLookupError):
@@ -171,4 +186,5 @@ def thaw(process: int) -> None:
 
 
 def _is_stopped(task: Path) -> bool:
-    return (task / "stat").read_text().rpartition(")")[2].split()[0] == "T"
+    """Whether it has stopped, or has ended and its parent, which may be stopped, has not been told."""
+    return (task / "stat").read_text().rpartition(")")[2].split()[0] in {"T", "Z"}

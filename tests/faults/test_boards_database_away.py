@@ -11,7 +11,7 @@ from app.store.session import Database
 from app.store.tables import Phase
 from app.store.types import utcnow
 from tests.api.in_process_app import ServedApp, app_settings, serve_app
-from tests.faults.inspection import children_of, freeze, thaw
+from tests.faults.inspection import frozen_with_children
 from tests.live_service import eventually, open_challenge
 from tests.postgres import OwnPostgresServer
 
@@ -160,20 +160,14 @@ def test_a_database_that_falls_silent_leaves_visitors_the_last_boards(
     """Lines stay open, new ones are accepted, and nobody replies."""
     visitor = app.caller()
     (seen,) = keep(app, board())
-    frozen = [own_postgres.pid, *children_of(own_postgres.pid)]
-    for process in frozen:
-        freeze(process)
-    try:
-        answers: list[httpx.Response] = []
+    answers: list[httpx.Response] = []
 
-        def is_stale() -> bool:
-            answers.append(visitor.get(board()))
-            return STALE in answers[-1].headers
+    def is_stale() -> bool:
+        answers.append(visitor.get(board()))
+        return STALE in answers[-1].headers
 
+    with frozen_with_children(own_postgres.pid):
         eventually(is_stale, "it is noticed")
         assert {(each.status_code, each.content) for each in answers} == {(200, seen.content)}
         assert not database_answers(app.app.state.service.settings)
-    finally:
-        for process in frozen:
-            thaw(process)
     eventually(lambda: not is_stale() and answers[-1].status_code == 200, "the database is back")

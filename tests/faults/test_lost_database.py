@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from tests.cluster import Cluster, ServiceProcess, cluster
-from tests.faults.inspection import children_of, freeze, thaw
+from tests.faults.inspection import frozen_with_children
 from tests.live_service import MAX_WAIT_SECONDS, eventually
 from tests.postgres import OwnPostgresServer
 from tests.prometheus_scrape import Scrape
@@ -90,17 +90,11 @@ def test_a_database_that_falls_silent_makes_workers_unhealthy_and_keeps_no_scrap
     stored = machines.person("Ada").headers["Authorization"]
     eventually(lambda: is_healthy(worker), "the worker reaches the database")
     eventually(lambda: database_metrics(worker) == database_metrics(api) == (1, True), "metrics are complete")
-    frozen = [own_postgres.pid, *children_of(own_postgres.pid)]
-    try:
-        for pid in frozen:
-            freeze(pid)
+    with frozen_with_children(own_postgres.pid):
         eventually(lambda: not is_healthy(worker), "the worker misses the database")
         for _ in range(3):  # the first ones still wait for an answer while the next come
             assert database_metrics(worker) == database_metrics(api, Authorization=token) == (0, False)
         unknown = httpx.get(f"{api.url}/metrics", headers={"Authorization": stored}, timeout=MAX_WAIT_SECONDS)
         assert (unknown.status_code, unknown.json()["code"]) == (503, "database_away")
-    finally:
-        for pid in frozen:
-            thaw(pid)
     eventually(lambda: is_healthy(worker), "the worker reaches the database again")
     eventually(lambda: database_metrics(worker) == database_metrics(api) == (1, True), "metrics are complete again")

@@ -244,7 +244,7 @@ def test_a_job_that_vanished_is_made_again(site: ChallengeCluster, workers_at_wo
         lambda: all(any(map(has_unread_request, children_of(each.pid))) for each in workers_at_work),
         "both workers are at work",
     )
-    assert len(site.cluster.rows("DELETE FROM procrastinate_jobs WHERE status = 'todo' RETURNING 1")) == 1
+    assert site.cluster.rows("DELETE FROM procrastinate_jobs WHERE status = 'todo' RETURNING 1")
     waiting = "SELECT 1 FROM procrastinate_jobs WHERE status = 'todo'"
     eventually(lambda: bool(site.cluster.rows(waiting)), "a job waits again")
     site.release()

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, Protocol
 
 import structlog
 
@@ -91,12 +91,23 @@ def is_analysis_due(session: ReadSession) -> bool:
     return analysis_tasks.has_due(session, SCORER_VERSION)
 
 
+class Turns(Protocol):
+    """Decides which analysis a worker computes next."""
+
+    def are_boards_first(self) -> bool:
+        """Whether a board goes next, if intervals wait too."""
+
+    def order_boards(self, phases: Sequence[str]) -> list[str]:
+        """The phases whose boards wait, given by how long they have waited, in the order of their turns."""
+
+
 def claim_analysis(
-    session: WriteSession, *, boards_first: bool, lease: timedelta | None, interval: timedelta
+    session: WriteSession, turns: Turns, *, lease: timedelta | None, interval: timedelta
 ) -> TaskClaim | None:
-    """Claim the next due analysis; None if none is due."""
-    settings: dict[str, Any] = {"boards_first": boards_first, "lease": lease, "interval": interval}
-    task = analysis_tasks.claim(session, SCORER_VERSION, **settings)
+    """Claim the due analysis whose turn it is; None if none is due."""
+    phases = turns.order_boards(analysis_tasks.phases_with_due_boards(session, SCORER_VERSION))
+    settings: dict[str, Any] = {"boards_first": turns.are_boards_first(), "lease": lease, "interval": interval}
+    task = analysis_tasks.claim(session, SCORER_VERSION, phases, **settings)
     return None if task is None else TaskClaim(task.id, task.attempt)
 
 

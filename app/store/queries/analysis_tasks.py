@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, delete, exists, or_, select, update
+from sqlalchemy import ColumnElement, Select, and_, delete, exists, func, or_, select, update
 from sqlalchemy.dialects.postgresql import insert as postgresql_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
@@ -95,17 +95,34 @@ def has_due(session: ReadSession, scorer_version: int) -> bool:
     )
 
 
+def phases_with_due_boards(session: ReadSession, scorer_version: int) -> list[str]:
+    """The phases with a board that is due to be compared, the longest queued first."""
+    due = _due(scorer_version, clock.steady(session), boards=True).order_by(None).subquery()
+    queued = func.min(due.c.queued_at)
+    return list(session.scalars(select(due.c.phase_id).group_by(due.c.phase_id).order_by(queued, due.c.phase_id)))
+
+
 def claim(
-    session: WriteSession, scorer_version: int, *, boards_first: bool, lease: timedelta | None, interval: timedelta
+    session: WriteSession,
+    scorer_version: int,
+    phases: Sequence[str],
+    *,
+    boards_first: bool,
+    lease: timedelta | None,
+    interval: timedelta,
 ) -> AnalysisTask | None:
-    """Claim the next due task; a board's next run starts `interval` after this one at the earliest."""
+    """Claim the next due task, of boards the first one in the order of these phases.
+
+    A board's next run starts `interval` after this one at the earliest.
+    """
     moment = clock.steady(session)
-    for boards in (boards_first, not boards_first):
-        query = _due(scorer_version, moment, boards=boards).limit(1).with_for_update(skip_locked=True)
-        task = session.scalars(query).first()
+    of_intervals = [_due(scorer_version, moment, boards=False)]
+    of_boards = [_due(scorer_version, moment, boards=True).where(AnalysisTask.phase_id == phase) for phase in phases]
+    for query in (*of_boards, *of_intervals) if boards_first else (*of_intervals, *of_boards):
+        task = session.scalars(query.limit(1).with_for_update(skip_locked=True)).first()
         if task is not None:
             task.status, task.again, task.attempt = "running", False, task.attempt + 1
-            task.not_before, task.next_start = None, moment + interval if boards else None
+            task.not_before, task.next_start = None, None if task.kind == INTERVALS else moment + interval
             task.lease_until = None if lease is None else moment + lease
             session.flush()
             return task
