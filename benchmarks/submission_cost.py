@@ -16,7 +16,7 @@ import sys
 import tarfile
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager, nullcontext
+from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from io import BytesIO
 from itertools import cycle
 from pathlib import Path
@@ -45,6 +45,7 @@ SENT = json.dumps(
 ).encode()
 LOADS = {"burst": 202, "waiting": 201}
 """The status of a reply by load: sent without waiting for the scores, or with `Prefer: wait`."""
+MAX_READS = 100
 
 Spent = dict[str, float]
 """CPU seconds by process."""
@@ -131,10 +132,22 @@ class Program:
 
 
 def _processor_of_children(pid: int) -> float:
-    """CPU seconds of the direct children of a process, with those that have ended."""
+    """CPU seconds of the direct children of a process, with those that have ended.
+
+    It is read again if a child ended meanwhile, as the database server ends those whose connection is closed.
+    """
+    for _ in range(MAX_READS):
+        ended = _processor_of_ended_children(pid)
+        with suppress(FileNotFoundError):
+            running = sum(map(processor_seconds, children_of(pid)))
+            if _processor_of_ended_children(pid) == ended:
+                return ended + running
+    raise RuntimeError(f"children of {pid} ended during each of {MAX_READS} reads")
+
+
+def _processor_of_ended_children(pid: int) -> float:
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    ended = (int(fields[13]) + int(fields[14])) / os.sysconf("SC_CLK_TCK")
-    return ended + sum(map(processor_seconds, children_of(pid)))
+    return (int(fields[13]) + int(fields[14])) / os.sysconf("SC_CLK_TCK")
 
 
 def _participant(admin: Caller, url: str, name: str) -> str:

@@ -7,7 +7,11 @@ from pydantic import Field
 from starlette.responses import Response
 
 from app import errors
-from app.actions.transparency.challenge_records import list_challenge_records, prove_challenge_record
+from app.actions.transparency.challenge_records import (
+    ChallengeRecord,
+    list_challenge_records,
+    prove_challenge_record,
+)
 from app.actions.transparency.prove_audit_entry import prove_challenge_entry, prove_site_entry
 from app.actions.transparency.read_log import (
     LogDescription,
@@ -24,7 +28,6 @@ from app.api.http.json_body import api_router
 from app.api.http.problem_documents import TOKEN_OPTIONAL, error_responses, success_response
 from app.api.openapi import log_examples
 from app.api.openapi.examples import JSON, named_examples
-from app.store.tables import LogRecord
 from app.tlog.tiles import Tile, parse_level, parse_number_path
 
 router = api_router("log")
@@ -125,6 +128,7 @@ class LogRecordShape(Shape):
 
     id: str
     kind: Literal["gold", "switch", "release", "frozen_board"]
+    phase: str | None = Field(description="The slug of the phase that the record names by its id.")
     recorded_at: Moment
     position: int | None = Field(description="In the log; null while it waits for one.")
     salt: str | None = Field(description="32 bytes in hexadecimal.")
@@ -147,13 +151,14 @@ def get_challenge_log(
     """
     with state.db.read() as session:
         found = list_challenge_records(session, caller, slug)
-        rows, following = paginate(found, lambda row: row.id, limit=limit, cursor=cursor)
-        return Page(items=[_record_shape(row) for row in rows], next=following)
+        rows, following = paginate(found, lambda each: each.row.id, limit=limit, cursor=cursor)
+        return Page(items=[_record_shape(each) for each in rows], next=following)
 
 
-def _record_shape(row: LogRecord) -> LogRecordShape:
+def _record_shape(each: ChallengeRecord) -> LogRecordShape:
+    row = each.row
     named = {name: getattr(row, name) for name in ("id", "kind", "position", "salt", "record", "entry")}
-    return LogRecordShape(recorded_at=row.created_at, **named)
+    return LogRecordShape(recorded_at=row.created_at, phase=each.phase, **named)
 
 
 @router.get(

@@ -1,5 +1,7 @@
 """The page of corrections: what switches to other gold, recipes or scorers changed on the boards of a challenge."""
 
+import json
+from collections import defaultdict
 from typing import Annotated, Any, NamedTuple
 
 from fastapi import Query
@@ -7,7 +9,7 @@ from starlette.responses import Response
 
 from app.api.comparison_fields import BoardDifference, ComparedRow
 from app.api.errata import ErratumShape, get_errata
-from app.api.transparency_log import get_challenge_log
+from app.api.transparency_log import LogRecordShape, get_challenge_log
 from app.errors import AssayError
 from app.scoring.catalogue.description import describe_call
 from app.scoring.declaration.metric_parser import parse_metric
@@ -36,9 +38,20 @@ def show_errata(slug: str, page: PageDep, cursor: Annotated[str | None, Query(ma
         at = None if each.switched_at is None else each.switched_at.isoformat().replace("+00:00", "Z")
         return BoardQuery(each.phase, as_of=at).address(slug)
 
-    values: dict[str, Any] = {"board_after": board_after}
+    values: dict[str, Any] = {"board_after": board_after, "record_name": record_name}
     values |= {"names": {each.slug: each.name for each in frame.challenge.phases}, "most": MAX_INSTANCES}
     return render(page, "errata.html", frame=frame, errata=errata, records=records, moves_table=moves_table, **values)
+
+
+def record_name(record: LogRecordShape) -> str:
+    """What a record of the log fixes, with its number."""
+    said = json.loads(record.record or "{}")
+    texts = {
+        "gold": "Commitment to gold {version}",
+        "switch": "Switch {number}",
+        "frozen_board": "Frozen board {number}",
+    }
+    return texts.get(record.kind, "Final release").format_map(defaultdict(str, said)).strip()
 
 
 class MovesTable(NamedTuple):

@@ -1,5 +1,6 @@
 """The pages of frozen boards: the list, one to cite, and the form that freezes the final board."""
 
+from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import Query
@@ -44,7 +45,8 @@ def show_list(page: PageContext, slug: str, phase: str, form: Form = NO_FORM, st
     except LeaderboardHidden as fault:
         refusal = fault.detail
     path = PATH.format(slug=slug, phase=phase)
-    values = {"boards": boards, "refusal": refusal, "phase_slug": phase, "path": path}
+    name = next((each.name for each in frame.challenge.phases if each.slug == phase), phase)
+    values = {"boards": boards, "refusal": refusal, "phase_slug": phase, "phase_name": name, "path": path}
     return render(page, "frozen_boards.html", status=status, form=form, frame=frame, tab="leaderboard", **values)
 
 
@@ -60,6 +62,7 @@ def show_frozen(slug: str, phase: str, key: str, page: PageDep) -> Response:
         (metric["key"] for metric in board.content["metrics"]), key=lambda each: each != board.content["primary"]
     )
     values: dict[str, Any] = {
+        "at": datetime.fromisoformat,
         "board": board,
         "names": names,
         "metrics": metrics,

@@ -128,7 +128,7 @@ _RECORDS: dict[str, dict[str, Any]] = {
     "frozen_board": {"number": 1, "sha256": "0" * 64},
 }
 LOG_RECORDS: list[dict[str, Any]] = [
-    {"id": IDS[0], "kind": kind, "recorded_at": TIME, "position": None, "record": json.dumps(record)}
+    {"id": IDS[0], "kind": kind, "phase": "main", "recorded_at": TIME, "position": None, "record": json.dumps(record)}
     for kind, record in _RECORDS.items()
 ]
 PROBLEM = {"file": "gold", "code": "unknown_id", "line": 3, "column": 1, "got": LONG, "message": LONG}

@@ -216,7 +216,11 @@ def test_private_scores_are_logged_with_the_release(live: Live, people: People, 
     assert people.admin.post(f"{path}/release", json={"reason": "agreed"}).is_success
     assert "index " in wait_logged(people["ada"], private)
     records = people.visitor.get(f"/challenges/{slug}/log").json()["items"]
-    assert [record["kind"] for record in records] == ["release", "gold", "switch"]
+    assert [(record["kind"], record["phase"]) for record in records] == [
+        ("release", "main"),
+        ("gold", "main"),
+        ("switch", "main"),
+    ]
     connection = ("--url", live.url)
     listed = run_assay("log", "records", slug, *connection)
     assert all(each in listed.out for record in records for each in (record["kind"], record["id"]))
@@ -233,6 +237,7 @@ def test_private_scores_are_logged_with_the_release(live: Live, people: People, 
     assert run_assay("log", "proof", "--record", records[0]["id"], *connection).status == 2
     page = httpx.get(f"{live.url}/challenges/{slug}/errata", headers={"Accept": "text/html"}, timeout=60)
     assert f"/api/v1/challenges/{slug}/log/{records[0]['id']}/proof" in page.text
+    assert all(f"<td>{each}</td>" in page.text for each in ("Final release", "Commitment to gold 1", "Switch 1"))
 
 
 def test_the_page_tells_key_and_limits(live: Live) -> None:

@@ -36,6 +36,7 @@ LOGS: JSON = {
 RECORD: JSON = {
     "id": "01a21d0aeec371c6a7adcede0bd85fb2",
     "kind": "release",
+    "phase": "main",
     "recorded_at": TIMESTAMP,
     "position": 1,
     "salt": "00" * 32,

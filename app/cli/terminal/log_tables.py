@@ -17,6 +17,7 @@ def show_log_records(console: "Console", records: Sequence[Json]) -> None:
     positions = ["pending" if record["position"] is None else record["position"] for record in records]
     columns = [
         time_column("recorded", [record["recorded_at"] for record in records], drop_priority=1),
+        Column("phase", [record["phase"] for record in records], drop_priority=3),
         Column("kind", [record["kind"] for record in records]),
         Column("says", [_summary(record) for record in records], drop_priority=2),
         Column("position", positions, right=True),
