@@ -1,6 +1,7 @@
 """Connects formats and scoring: two files in, scores out, in the scoring process as on the command line."""
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -29,6 +30,7 @@ from app.scoring.declaration import decision_rules
 from app.scoring.declaration.decision_rules import ConfiguredDecisionRule
 from app.scoring.declaration.metric import MetricCall, Result
 from app.scoring.declaration.metric_syntax import pluralize
+from app.scoring.declaration.recipe import ScoringRecipe
 from app.scoring.declaration.task import TaskKind, TaskSpec
 from app.scoring.evaluate import BestAttainableValues, evaluate
 from app.scoring.evaluation_input import EvaluationInput, IdIndex, Labels, PredictionArrays
@@ -39,6 +41,7 @@ __all__ = [
     "Gold",
     "ScoringOutcome",
     "SourceFile",
+    "accepted_case",
     "build_lookup_tables",
     "garbage_collection_paused",
     "hard_labels",
@@ -239,6 +242,21 @@ def predicted_cases(
         split: all_rows if rows is None else decision_rules.redecide_subset(rule, all_rows.take(rows))
         for split, rows in wanted.items()
     }
+
+
+def accepted_case(
+    gold: Gold, predictions: SourceFile, recipe: ScoringRecipe, *, split: str = "all", limits: Limits = DEFAULT_LIMITS
+) -> EvaluationInput:
+    """The evaluation input of accepted predictions with the scores that they hold.
+
+    A recipe of hard-label metrics never checked the scores of the file. They are used if they are valid; otherwise the
+    file is read by the rules under which it was accepted. Raises ValueError if it can no longer be read.
+    """
+    accepted = ReadingRules.strictest(recipe.metrics, recipe.primary).of_accepted_file()
+    settings: dict[str, Any] = {"decision": recipe.decision, "options": recipe.options, "limits": limits}
+    with suppress(ValueError):
+        return predicted_case(gold, predictions, replace(accepted, scores="used"), split=split, **settings)
+    return predicted_case(gold, predictions, accepted, split=split, **settings)
 
 
 def hard_labels(

@@ -18,7 +18,7 @@ from app.archives.layout import GOLD, INSTANCES_FORMAT, INSTANCES_VERSION, RECIP
 from app.archives.open_archive import Archive, InvalidArchive
 from app.errors import AssayError
 from app.formats.reading_rules import DEFAULT_LIMITS, Limits, ReadingRules
-from app.pipeline import Gold, SourceFile, predicted_cases, score_predictions
+from app.pipeline import Gold, SourceFile, accepted_case, score_predictions
 from app.scoring import SCORER_VERSION
 from app.scoring.declaration.metric import Result
 from app.scoring.declaration.recipe import ScoringRecipe, parse_recipe
@@ -102,14 +102,12 @@ class _Rescorer:
         is_of_versions = {name: archived.get(name) for name in versions} == versions
         if not is_of_versions or fingerprint != self._fingerprints.get(recipe_version):
             return None
-        recipe = self._recipe(recipe_version)
-        rules = ReadingRules.strictest(recipe.metrics, recipe.primary).of_accepted_file()
-        settings: dict[str, Any] = {"decision": recipe.decision, "options": recipe.options, "limits": self._limits}
+        source, recipe = self._predictions(row), self._recipe(recipe_version)
         with _unusable_as_invalid(row):
-            cases = predicted_cases(self._gold, self._predictions(row), rules, splits=["all"], **settings)
+            case = accepted_case(self._gold, source, recipe, limits=self._limits)
         head = {"format": INSTANCES_FORMAT, "version": INSTANCES_VERSION, "submission": row.get("id")}
         made = io.StringIO()
-        write_instances(made, head, cases["all"], self._gold.ids, self._gold.splits)
+        write_instances(made, head, case, self._gold.ids, self._gold.splits)
         expected = json.loads(made.getvalue())
         return _outcome({name: archived.get(name) for name in expected} == expected, scorer_version)
 

@@ -14,7 +14,6 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -26,12 +25,11 @@ from app.formats.excerpts import read_excerpts
 from app.formats.problems import Problem
 from app.formats.strict_reader import cpu_limit_problem, memory_limit_problem
 from app.formats.templates.build_template import build_template
-from app.pipeline import FileMemoryError, Gold, predicted_case, score_predictions, validate_predictions
+from app.pipeline import FileMemoryError, Gold, accepted_case, score_predictions, validate_predictions
 from app.prepared.gold_cache import GoldCache, GoldNotPrepared
 from app.prepared.gold_folder import PreparedGoldFolder
 from app.scoring.declaration.metric import Result
 from app.scoring.declaration.recipe import ScoringRecipe
-from app.scoring.evaluation_input import EvaluationInput
 from app.scoring.reports.detailed_report import PROBABILITY_PART, build_detailed_report, write_csv
 from app.scoring.reports.instance_table import write_instances
 from app.scoring_processes import item_requests, messages
@@ -120,7 +118,7 @@ def handle_template(golds: GoldCache, request: messages.WriteTemplate, _cpu: Sta
 def handle_report(golds: GoldCache, request: messages.WriteReport, _cpu: StageCpuTimer) -> messages.Reply:
     """Write the detailed report of a submission."""
     gold, recipe = _load_gold_and_recipe(golds, request)
-    case = _stored_case(golds, gold, recipe, request, split=request.split)
+    case = accepted_case(gold, request.predictions, recipe, split=request.split, limits=golds.limits)
     settings: dict[str, Any] = {"size": request.include_size, "points": request.points}
     report = build_detailed_report(case, recipe.options, request.parts, request.digits, **settings)
     if request.as_csv and "left_out" in report:
@@ -138,7 +136,7 @@ def handle_report(golds: GoldCache, request: messages.WriteReport, _cpu: StageCp
 def handle_instances(golds: GoldCache, request: messages.WriteInstances, _cpu: StageCpuTimer) -> messages.Reply:
     """Write the predicted and actual classes of each instance."""
     gold, recipe = _load_gold_and_recipe(golds, request)
-    case = _stored_case(golds, gold, recipe, request, split="all")
+    case = accepted_case(gold, request.predictions, recipe, limits=golds.limits)
     with request.target.open("w", encoding="utf-8") as target:
         write_instances(target, request.head, case, gold.ids, gold.splits)
     return messages.FileWritten()
@@ -205,28 +203,6 @@ _RecipeRequest = (
 def _load_gold_and_recipe(golds: GoldCache, request: _RecipeRequest) -> tuple[Gold, ScoringRecipe]:
     gold = golds.load_valid(request.gold)
     return gold, golds.recipe(request.gold.name, request.recipe, gold)
-
-
-def _stored_case(
-    golds: GoldCache,
-    gold: Gold,
-    recipe: ScoringRecipe,
-    request: messages.WriteReport | messages.WriteInstances,
-    *,
-    split: str,
-) -> EvaluationInput:
-    """The evaluation input of stored predictions.
-
-    A recipe of hard-label metrics never checked the scores of the file. They are used if they are valid; otherwise the
-    file is read by the rules under which it was accepted.
-    """
-    accepted = ReadingRules.strictest(recipe.metrics, recipe.primary).of_accepted_file()
-    settings: dict[str, Any] = {"decision": recipe.decision, "options": recipe.options, "limits": golds.limits}
-    for rules in (replace(accepted, scores="used"), accepted):
-        with suppress(ValueError):
-            return predicted_case(gold, request.predictions, rules, split=split, **settings)
-    msg = "stored predictions can no longer be read"
-    raise RuntimeError(msg)
 
 
 REQUEST_HANDLERS: dict[type[messages.Request], Callable[[GoldCache, Any, StageCpuTimer], messages.Reply]] = {

@@ -16,6 +16,7 @@ from tests.archives.building import (
     PREDICTIONS,
     SUBMISSIONS,
     Members,
+    file_fields,
     good_members,
     json_lines,
     pack,
@@ -94,6 +95,24 @@ def test_the_classes_of_instances_are_made_again_and_compared(tmp_path: Path) ->
         assert result.status == 1
         assert f"{SUBMISSIONS[0]} instances: other classes than gold and predictions give" in result.out
         assert "6 scores: 6 the same digits" in result.out
+
+
+def test_scores_that_no_metric_needs_are_among_the_instances(tmp_path: Path) -> None:
+    """The recipe has hard-label metrics alone, and the file gives labels and scores."""
+    members = with_instances()
+    name = f"instances/{SUBMISSIONS[0]}.json"
+    document, rows = json.loads(members[name]), [json.loads(row) for row in members["submissions.jsonl"].splitlines()]
+    sent = []
+    for place, each in enumerate(document["instances"]):
+        each["scores"] = [place / 4, 1 - place / 4]
+        scores = dict(zip("ab", each["scores"], strict=True))
+        sent.append({"id": each["id"], "label": each["predicted"][0], "scores": scores})
+    content = json.dumps(sent).encode()
+    rows[0] |= file_fields(content, "json")
+    members |= {name: json.dumps(document).encode(), "submissions.jsonl": json_lines(rows)}
+    path = save(tmp_path, pack(members | {f"predictions/{SUBMISSIONS[0]}.json": content}))
+    report = json.loads(run_assay("score", "--archive", path, "--json").out)
+    assert (report["outcomes"], report["instances"]) == ({"same": 6}, {"same": 1})
 
 
 def test_a_submission_that_names_instances_which_are_not_there_is_an_error(tmp_path: Path) -> None:
