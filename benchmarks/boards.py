@@ -11,7 +11,7 @@ from benchmarks.load import request
 from benchmarks.served import RECIPE, Address, Cost, costs, peers, pin
 from benchmarks.sizes import Sizes
 from tests.faults.inspection import pid_of
-from tests.live_service import Live, open_challenge, wait_for_analyses
+from tests.live_service import MAX_WAIT_SECONDS, Live, open_challenge, wait_for_analyses
 
 BOARD = "/api/v1/challenges/bench/phases/main/leaderboard"
 CONNECTIONS = 32
@@ -38,7 +38,9 @@ def measure(sizes: Sizes, folder: Path) -> Measured:
     """Measure every address in turn; ratios compare CPU time of the server, which other load disturbs least."""
     service = prepared(folder, sizes.board).start()
     try:
-        first = httpx.get(service.url + BOARD, headers={"Accept-Encoding": "identity"}).raise_for_status()
+        first = httpx.get(
+            service.url + BOARD, headers={"Accept-Encoding": "identity"}, timeout=MAX_WAIT_SECONDS
+        ).raise_for_status()
         assert len(first.json()["rows"]) == sizes.board
         pin(pid_of(service))
         with peers(folder / "peers", first.content) as (port, pid):

@@ -10,10 +10,10 @@ import orjson
 from benchmarks import records
 from benchmarks.figures import Measured
 from benchmarks.load import loaded, request
-from benchmarks.measure import processor_seconds
+from benchmarks.measure import processor_seconds, processor_seconds_of_children
 from benchmarks.served import RECIPE
 from benchmarks.sizes import Sizes
-from tests.faults.inspection import children_of, pid_of
+from tests.faults.inspection import pid_of
 from tests.live_service import Caller, Live, eventually, open_challenge
 
 RECORDS, CLASSES, WORKERS, SENDERS = 3500, 20, 2, 4
@@ -94,4 +94,4 @@ def _has(admin: Caller, path: str, status: str) -> bool:
 
 def _processor(service: Live) -> float:
     """CPU seconds of a service and its scoring processes so far, without those of intervals."""
-    return sum(map(processor_seconds, [pid_of(service), *children_of(pid_of(service))]))
+    return processor_seconds(pid_of(service)) + processor_seconds_of_children(pid_of(service))

@@ -8,7 +8,7 @@ from app.settings import Settings
 from benchmarks.figures import Measured
 from benchmarks.large_store import fill
 from benchmarks.sizes import Sizes
-from benchmarks.submission_cost import DATABASES, LOADS, in_turns, started
+from benchmarks.submission_cost import DATABASES, LOADS, WARM_UP, in_turns, started
 from tests.live_service import ROOT
 
 FEW = 100
@@ -19,13 +19,14 @@ def measure(sizes: Sizes, folder: Path) -> Measured:
     """Submit to both phases in turn; each has a service and a database of its own."""
     figures = Measured()
     for database in DATABASES:
+        count = max(1, sizes.waits // 4)
         with ExitStack() as running:
             programs = {}
             for stored in (FEW, sizes.stored):
-                program = started(running, ROOT, folder / f"{database}-{stored}", database)
+                program = started(running, ROOT, folder / f"{database}-{stored}", database, min(count, WARM_UP))
                 fill(Settings(database_url=program.database_url).database, "bench", stored, first=FIRST)
                 programs[f"{stored:,} stored"] = program
-            found = in_turns(programs, turns=sizes.repetitions, count=max(1, sizes.waits // 4))
+            found = in_turns(programs, turns=sizes.repetitions, count=count)
         for kind in LOADS:
             totals = {name: statistics.median(sum(each.values()) for each in found[kind, name]) for name in programs}
             work = f"submission to a phase, {database}, {kind}"

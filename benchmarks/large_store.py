@@ -3,6 +3,7 @@
 from sqlalchemy import Engine, create_engine, text
 
 from app.store.tables import Base
+from tests.live_service import MAX_WAIT_SECONDS
 
 TEAMS = 100
 FOLLOWERS = ("score_tasks", "scores", "quota_entries")  # tables whose rows belong to a submission
@@ -15,7 +16,9 @@ ID = {"sqlite": "printf('{mark}%031x', {value})", "postgresql": "'{mark}' || lpa
 
 def fill(url: str, slug: str, count: int, *, first: int, teams: int = TEAMS) -> None:
     """Copy a finished submission of the challenge `count` times with all its rows, spread over `teams` teams."""
-    engine = create_engine(url)
+    # SQLite lets writers poll, so beside a service that writes, one of another process may wait for long.
+    options = {"timeout": MAX_WAIT_SECONDS} if url.startswith("sqlite") else {}
+    engine = create_engine(url, connect_args=options)
     find = "SELECT s.id, s.team_id FROM submissions s JOIN phases p ON p.id = s.phase_id JOIN challenges c ON c.id = p.challenge_id"
     with engine.connect() as connection:
         submission, team = connection.execute(

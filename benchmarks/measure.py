@@ -6,10 +6,14 @@ import os
 import statistics
 import time
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from pathlib import Path
+
+from tests.faults.inspection import children_of
 
 Way = Callable[[], object]
 MIB = 1 << 20
+MAX_READS = 100
 
 
 def timed(ways: Mapping[str, Way], *, repetitions: int, once: Collection[str] = ()) -> dict[str, float]:
@@ -82,5 +86,25 @@ def resident(pid: int, field: str) -> int:
 
 def processor_seconds(pid: int) -> float:
     """CPU seconds that a process has used, with all its threads."""
+    return _processor_fields(pid)[0]
+
+
+def processor_seconds_of_children(pid: int) -> float:
+    """CPU seconds of the direct children of a process, with those that have ended.
+
+    It is read again if a child ended meanwhile, as the database server ends those whose connection is closed.
+    """
+    for _ in range(MAX_READS):
+        _, ended = _processor_fields(pid)
+        with suppress(FileNotFoundError, ProcessLookupError):
+            running = sum(map(processor_seconds, children_of(pid)))
+            if _processor_fields(pid)[1] == ended:
+                return ended + running
+    raise RuntimeError(f"children of {pid} ended during each of {MAX_READS} reads")
+
+
+def _processor_fields(pid: int) -> tuple[float, float]:
+    """CPU seconds of a process, and of its children that have ended."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    own, ended = int(fields[11]) + int(fields[12]), int(fields[13]) + int(fields[14])
+    return own / os.sysconf("SC_CLK_TCK"), ended / os.sysconf("SC_CLK_TCK")

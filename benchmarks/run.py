@@ -109,10 +109,15 @@ def text_table(head: list[str], rows: list[list[str]]) -> str:
     return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])
 
 
+def failures(pieces: Pieces) -> list[str]:
+    """What failed, and why."""
+    return [f"{piece} failed: {each['failed']}" for piece, each in pieces.items() if "failed" in each]
+
+
 def report(pieces: Pieces) -> str:
     """Both tables, and the failures."""
     parts = [text_table(WAY_HEAD, way_cells(pieces)), text_table(TARGET_HEAD, target_cells(pieces))]
-    parts += [f"{piece} failed: {each['failed']}" for piece, each in pieces.items() if "failed" in each]
+    parts += failures(pieces)
     return "\n\n".join(parts)
 
 
@@ -139,7 +144,7 @@ def main() -> None:
     if given.json:
         told = {"size": given.size, "pieces": kept(given.json, given.size, pieces)}
         given.json.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
-    raise SystemExit(any("failed" in each for each in pieces.values()))
+    raise SystemExit("\n\n".join(failures(pieces)) or 0)
 
 
 if __name__ == "__main__":

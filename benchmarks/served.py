@@ -5,7 +5,7 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -79,7 +79,8 @@ def pin(pid: int) -> None:
     if len(cores) < 2:
         return
     for task in Path(f"/proc/{pid}/task").iterdir():
-        os.sched_setaffinity(int(task.name), {cores[0]})
+        with suppress(ProcessLookupError):  # this thread has ended
+            os.sched_setaffinity(int(task.name), {cores[0]})
     os.sched_setaffinity(0, set(cores[1:]))
 
 

@@ -16,7 +16,7 @@ import sys
 import tarfile
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from io import BytesIO
 from itertools import cycle
 from pathlib import Path
@@ -24,15 +24,15 @@ from pathlib import Path
 from benchmarks.apart import Failed
 from benchmarks.figures import Measured
 from benchmarks.load import loaded, request
-from benchmarks.measure import processor_seconds
+from benchmarks.measure import processor_seconds, processor_seconds_of_children
 from benchmarks.served import RECIPE
 from benchmarks.sizes import Sizes
 from tests.cluster import ServiceProcess
-from tests.faults.inspection import children_of
 from tests.live_service import PASSWORD, ROOT, Caller, eventually, open_challenge
 from tests.postgres import OwnPostgresServer
 
 RECORDS, CLASSES, SENDERS = 3500, 20, 8
+WARM_UP = 2 * SENDERS
 DATABASES = ("SQLite", "PostgreSQL")
 TARGETS = {"SQLite": 0.7, "PostgreSQL": 0.6}
 STARTING_COMMIT = "e1c3277"
@@ -45,7 +45,6 @@ SENT = json.dumps(
 ).encode()
 LOADS = {"burst": 202, "waiting": 201}
 """The status of a reply by load: sent without waiting for the scores, or with `Prefer: wait`."""
-MAX_READS = 100
 
 Spent = dict[str, float]
 """CPU seconds by process."""
@@ -123,31 +122,12 @@ class Program:
     def _spent(self) -> Spent:
         """CPU seconds so far of each kind of process."""
         own = {part.role: processor_seconds(part.pid) for part in self._parts}
-        children = sum(_processor_of_children(part.pid) for part in self._parts)
+        children = sum(processor_seconds_of_children(part.pid) for part in self._parts)
         if not self._server:
             return {"API and worker": own["serve"], "scoring process": children}
-        server = processor_seconds(self._server.pid) + _processor_of_children(self._server.pid)
+        server = processor_seconds(self._server.pid) + processor_seconds_of_children(self._server.pid)
         server -= processor_seconds(self._own_backend)
         return {"API": own["api"], "worker": own["worker"], "scoring process": children, "PostgreSQL": server}
-
-
-def _processor_of_children(pid: int) -> float:
-    """CPU seconds of the direct children of a process, with those that have ended.
-
-    It is read again if a child ended meanwhile, as the database server ends those whose connection is closed.
-    """
-    for _ in range(MAX_READS):
-        ended = _processor_of_ended_children(pid)
-        with suppress(FileNotFoundError):
-            running = sum(map(processor_seconds, children_of(pid)))
-            if _processor_of_ended_children(pid) == ended:
-                return ended + running
-    raise RuntimeError(f"children of {pid} ended during each of {MAX_READS} reads")
-
-
-def _processor_of_ended_children(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[13]) + int(fields[14])) / os.sysconf("SC_CLK_TCK")
 
 
 def _participant(admin: Caller, url: str, name: str) -> str:
@@ -180,20 +160,23 @@ def compare(
     """By load and program, the CPU milliseconds per submission of each turn."""
     with ExitStack() as running:
         programs = {
-            name: started(running, checkout, folder / f"{database}-{number}", database)
+            name: started(running, checkout, folder / f"{database}-{number}", database, min(count, WARM_UP))
             for number, (name, checkout) in enumerate(checkouts.items())
         }
         return in_turns(programs, turns=turns, count=count)
 
 
-def started(running: ExitStack, checkout: Path, folder: Path, database: str) -> Program:
-    """A running program that has computed everything that is computed once; it ends with the stack."""
+def started(running: ExitStack, checkout: Path, folder: Path, database: str, count: int = WARM_UP) -> Program:
+    """A running program that has computed everything that is computed once for the first `count` submissions.
+
+    It ends with the stack.
+    """
     server = running.enter_context(closing(OwnPostgresServer())) if database == "PostgreSQL" else None
     program = Program(checkout, folder, server)
     running.enter_context(program.close)
     program.start()
     for kind in LOADS:
-        program.load(kind, 2 * SENDERS)
+        program.load(kind, count)
     return program
 
 

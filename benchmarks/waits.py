@@ -11,10 +11,10 @@ from benchmarks import records
 from benchmarks.figures import Measured
 from benchmarks.labels import ours
 from benchmarks.load import Counts, loaded, request
-from benchmarks.measure import processor_seconds, timed
+from benchmarks.measure import processor_seconds, processor_seconds_of_children, timed
 from benchmarks.served import RECIPE, quantile
 from benchmarks.sizes import Sizes
-from tests.faults.inspection import children_of, frozen_scoring, pid_of
+from tests.faults.inspection import frozen_scoring, pid_of
 from tests.live_service import Live, open_challenge
 
 RECORDS, CLASSES, WORKERS = 3500, 20, 2
@@ -94,4 +94,4 @@ def _tell(found: Measured, recipe: str, in_flight: int, alone: float, seen: tupl
 
 def _processor(service: Live) -> float:
     """CPU seconds of a service and its scoring processes so far."""
-    return sum(map(processor_seconds, [pid_of(service), *children_of(pid_of(service))]))
+    return processor_seconds(pid_of(service)) + processor_seconds_of_children(pid_of(service))

@@ -17,7 +17,7 @@ from benchmarks.apart import Failed, apart
 from benchmarks.figures import Measured, target_cells
 from benchmarks.load import loaded, request
 from benchmarks.machine import machine
-from benchmarks.run import PIECES, chosen, kept, report
+from benchmarks.run import PIECES, chosen, kept, main, report
 from tests.live_service import MAX_WAIT_SECONDS, ROOT, Live, eventually
 
 
@@ -78,6 +78,18 @@ def test_pieces_are_chosen_by_name_or_by_how_names_begin() -> None:
     refused = bench("--only", "W9")
     assert refused.returncode == 2
     assert "no piece 'W9'; there are W1, W2" in refused.stderr
+
+
+@pytest.mark.parametrize(("found", "code"), [({}, 0), ({"failed": "no memory"}, "W1 failed: no memory")])
+def test_a_failed_piece_ends_the_program_with_its_reason(
+    found: dict[str, str], code: int | str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = {"seconds": 1.0, "rows": [], "targets": []} | found
+    monkeypatch.setattr("benchmarks.run.piece_of", lambda *_: result)
+    monkeypatch.setattr(sys, "argv", ["bench", "--only", "W1"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == code
 
 
 def test_pieces_that_were_not_measured_again_stay(tmp_path: Path) -> None:

@@ -37,7 +37,8 @@ def all_children_of(pid: int) -> list[int]:
     """Process ids of all direct children of a process."""
     children: list[int] = []
     for listing in Path(f"/proc/{pid}/task").glob("*/children"):
-        children.extend(int(each) for each in listing.read_text().split())
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # this thread has ended
+            children.extend(int(each) for each in listing.read_text().split())
     return [each for each in children if is_alive(each)]
 
 
@@ -72,7 +73,7 @@ def is_idle(pid: int) -> bool:
                 return False
             time.sleep(0.02)
         return cpu_ticks(pid) == before
-    except FileNotFoundError:  # it ended: the pool replaces a process that is slow to start
+    except (FileNotFoundError, ProcessLookupError):  # it ended: the pool replaces a process that is slow to start
         return False
 
 
@@ -187,4 +188,7 @@ def thaw(process: int) -> None:
 
 def _is_stopped(task: Path) -> bool:
     """Whether it has stopped, or has ended and its parent, which may be stopped, has not been told."""
-    return (task / "stat").read_text().rpartition(")")[2].split()[0] in {"T", "Z"}
+    try:
+        return (task / "stat").read_text().rpartition(")")[2].split()[0] in {"T", "Z"}
+    except (FileNotFoundError, ProcessLookupError):  # this thread has ended
+        return True
