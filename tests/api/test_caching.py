@@ -70,7 +70,10 @@ class Stage:
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     with serve_app(app_settings(tmp_path_factory.mktemp("caching") / "data")) as app:
-        yield Stage(app)
+        stage = Stage(app)
+        app.wait_until_analysed()
+        app.wait_until_logged()
+        yield stage
 
 
 def lasting(answer: httpx.Response) -> dict[str, str]:

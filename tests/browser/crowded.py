@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.live_service import Caller, eventually, open_challenge
+from tests.live_service import ANALYSIS_SECONDS, Caller, eventually, open_challenge
 
 TEAMS = 120
 INSTANCES = 2_040  # a small sample would need thousands of exact tests
@@ -59,7 +59,7 @@ def _wait_until_scored(organizer: Caller, slug: str, number: int) -> None:
         intervals = [row["scores"]["accuracy"]["low"] is not None for row in board["rows"]]
         return len(intervals) == number and all(intervals) and board["significance"]["status"] == "current"
 
-    eventually(done, f"{number} teams on the board of {slug}, with intervals and rank sets")
+    eventually(done, f"{number} teams on the board of {slug}, with intervals and rank sets", ANALYSIS_SECONDS)
 
 
 def _thousand_classes(organizer: Caller) -> str:

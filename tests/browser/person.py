@@ -190,7 +190,7 @@ class ScriptlessPerson(Person):
             self.page.reload()
             return False
 
-        eventually(shows, text, seconds=60)
+        eventually(shows, text)
 
 
 PEOPLE: dict[Way, type[Person]] = {"mouse": Person, "keyboard": KeyboardPerson, "no scripts": ScriptlessPerson}

@@ -47,7 +47,7 @@ def require_board(reader: Person, phase: str, *expected: BoardRow) -> None:
         return seen[0] == list(expected)
 
     try:
-        eventually(shows, "the board", seconds=10)
+        eventually(shows, "the board")
     except AssertionError:
         raise AssertionError(seen[0]) from None
 

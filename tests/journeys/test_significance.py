@@ -12,7 +12,7 @@ from tests.journeys.support import (
     require_refused,
     submit_for_teams,
 )
-from tests.live_service import Caller, eventually
+from tests.live_service import ANALYSIS_SECONDS, Caller, eventually
 
 RANK_SET = ("rank_low", "rank_high", "tie_group")
 
@@ -33,7 +33,11 @@ def significance_of(who: Caller, slug: str, **query: Any) -> dict[str, Any]:
 
 def wait_current(who: Caller, slug: str, **query: Any) -> dict[str, Any]:
     """The board once the comparison of its rows is current."""
-    eventually(lambda: board_of(who, slug, **query)["significance"]["status"] == "current", "the board is compared")
+    eventually(
+        lambda: board_of(who, slug, **query)["significance"]["status"] == "current",
+        "the board is compared",
+        ANALYSIS_SECONDS,
+    )
     return board_of(who, slug, **query)
 
 
@@ -48,6 +52,7 @@ def test_rank_sets_and_intervals_follow_the_scores(people: People) -> None:
     eventually(
         lambda: all(row["scores"]["accuracy"]["low"] is not None for row in board_of(people.visitor, slug)["rows"]),
         "every score has its interval",
+        ANALYSIS_SECONDS,
     )
     found = significance_of(people.visitor, slug)
     assert found["status"] == "current"
@@ -61,7 +66,7 @@ def test_rank_sets_and_intervals_follow_the_scores(people: People) -> None:
         assert (found["conclusion"] is None) == (found["status"] != "current")
         return len(found["rows"]) == 3
 
-    eventually(is_compared_again, "the three rows are compared")
+    eventually(is_compared_again, "the three rows are compared", ANALYSIS_SECONDS)
     found = significance_of(people.visitor, slug)
     assert found["conclusion"] == "No two of the 3 ranked rows are shown to differ at 5 %."
 

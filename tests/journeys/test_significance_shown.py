@@ -22,7 +22,7 @@ from tests.journeys.support import (
     submit_for_teams,
 )
 from tests.journeys.test_significance import RANK_SET, board_of, significance_of, wait_current
-from tests.live_service import Live, eventually
+from tests.live_service import ANALYSIS_SECONDS, Live, eventually
 
 ACCURACY = make_recipe("accuracy", "f1_macro")
 WITHOUT = [{"name": "main", "reports": ["scores", "intervals"]}]
@@ -91,6 +91,7 @@ def test_a_test_entry_is_in_no_comparison_and_its_deletion_changes_none(people: 
     eventually(
         lambda: people.admin.get(path).json()["scores"]["accuracy"]["interval"] is not None,
         "the test entry has intervals, and all before it",
+        ANALYSIS_SECONDS,
     )
     board = wait_current(people.visitor, slug)
     assert [row["rank_high"] for row in board["rows"]] == [2, 2]
@@ -173,7 +174,7 @@ def test_intervals_have_the_digits_of_the_command_line(people: People, agreed: t
     wanted = [word for name in names for word in ("--metric", name)]
     for row in board["rows"]:
         path = f"/submissions/{row['submission']}"
-        eventually(partial(has_interval, people, path), "it has intervals")
+        eventually(partial(has_interval, people, path), "it has intervals", ANALYSIS_SECONDS)
         scores = people.admin.get(path).json()["scores"]
         files = ("--gold", gold, "--predictions", folder / f"{row['team']['name']}.json")
         offline = run_assay("score", *files, *wanted, "--ci", "--draw-seed", board["draw_seed"], "--json").value()
@@ -187,7 +188,11 @@ def test_rank_sets_are_those_of_the_command_line(people: People, agreed: tuple[s
     slug, gold, folder = agreed
     seed = wait_current(people.admin, slug)["draw_seed"]
     for metric in ("f1_macro", "accuracy"):
-        eventually(partial(is_compared_with_intervals, people, slug, metric), "rows are compared, with intervals")
+        eventually(
+            partial(is_compared_with_intervals, people, slug, metric),
+            "rows are compared, with intervals",
+            ANALYSIS_SECONDS,
+        )
         online = significance_of(people.admin, slug, metric=metric)
         command = ("order", folder, "--gold", gold, "--metric", metric, "--draw-seed", seed, "--json")
         offline = run_assay(*command).value()
@@ -235,7 +240,7 @@ def test_the_command_shows_how_sure_the_order_is(
     assert as_json == significance_of(people.admin, slug)
     assert run_assay("leaderboard", slug, "--significance", "--csv").status == 2
     path = f"{MAIN_PHASE_PATH.format(slug)}/leaderboard/rankings"
-    eventually(lambda: people.admin.get(path).json()["status"] == "current", "the rankings are there")
+    eventually(lambda: people.admin.get(path).json()["status"] == "current", "the rankings are there", ANALYSIS_SECONDS)
     ranks = run_assay("leaderboard", slug, "--rankings")
     assert ranks.status == 0, ranks.err
     best = min(lines, key=lambda name: lines[name]["rank"])
