@@ -47,7 +47,7 @@ def board(session: ReadSession, phase: Phase, metric: str | None, page: BoardPag
     return found | {"rows": list(rows.load(lambda: nullcontext(session)))}
 
 
-@hypothesis_settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@hypothesis_settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(
     ENTRIES, st.lists(TEAM, max_size=3), RECIPES, st.booleans(), st.sampled_from([False, False, True]),
     st.sampled_from([None, None, "accuracy"]),

@@ -163,7 +163,7 @@ EVERYTHING = [
 """Each act once, in a phase whose board every one of them changes."""
 
 
-@hypothesis_settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@hypothesis_settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(ACTS, RECIPES, st.booleans())
 @example(EVERYTHING, {"selection": "best"}, False)
 @example(EVERYTHING, {"selection": "selected", "selection_max": 1}, True)
