@@ -16,7 +16,6 @@ from fastapi import FastAPI
 
 from app.actions.accounts import passwords
 from app.actions.operations import check_readiness, read_backlog
-from app.actions.transparency.sequence_records import is_up_to_date
 from app.main import build_app
 from app.settings import Settings
 from app.store.analysis_tables import AnalysisTask, BoardChange
@@ -90,15 +89,6 @@ class ServedApp:
                 return bool(waiting.count() == session.query(BoardChange).count() == 0)
 
         eventually(is_analysed, "all intervals are computed and all rows compared", ANALYSIS_SECONDS)
-
-    def wait_until_logged(self) -> None:
-        """Until the transparency log has all records, so that proofs and positions change no more."""
-
-        def is_logged() -> bool:
-            with self.app.state.service.db.read() as session:
-                return is_up_to_date(session)
-
-        eventually(is_logged, "all records have positions, and a checkpoint covers them")
 
     def close(self) -> None:
         """Close all clients."""
