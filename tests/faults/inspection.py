@@ -65,8 +65,14 @@ def cpu_ticks(pid: int) -> int:
 
 
 def is_idle(pid: int) -> bool:
-    """Whether a process uses no processor for a moment: a child that has started and waits to be asked, or is stopped."""
+    """Whether a scoring process has started and uses no processor for a moment: it waits to be asked, or is stopped.
+
+    As it starts, what it prints goes where its errors go, for it replies elsewhere. One that has not come so far may use
+    no processor either, on a busy machine.
+    """
     try:
+        if Path(f"/proc/{pid}/fd/1").readlink() != Path(f"/proc/{pid}/fd/2").readlink():
+            return False
         before = cpu_ticks(pid)
         for _ in range(4):
             if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in {"S", "T"}:
@@ -139,7 +145,7 @@ def freeze_children(*parents: int) -> list[int]:
 
     def have_started() -> bool:
         children[:] = [child for parent in parents for child in children_of(parent)]
-        return all(map(is_idle, children))
+        return bool(children) and all(map(is_idle, children))
 
     eventually(have_started, "all children have started")
     for child in children:
