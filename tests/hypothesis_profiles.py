@@ -1,7 +1,7 @@
 """How property tests draw their examples: the same ones everywhere, or ever new ones in `make explore`.
 
-`TEST_SCOPE=full`, which .ci/run sets, draws half of the examples that a test states. Otherwise each property draws an
-eighth of them, which finds most faults and leaves the tests quick enough to be run before each commit.
+`TEST_SCOPE=full`, which .ci/run sets, draws a quarter of the examples that a test states. Otherwise each property draws
+an eighth of them, which finds most faults and leaves the tests quick enough to be run before each commit.
 """
 
 import os
@@ -15,7 +15,7 @@ from hypothesis.internal.conjecture import providers
 
 FIXED_PROFILE = "same"
 EXPLORE_PROFILE = "explore"
-QUICK_DIVISOR, FULL_DIVISOR = 8, 2  # of the examples that a property states
+QUICK_DIVISOR, FULL_DIVISOR = 8, 4  # of the examples that a property states
 MIN_EXAMPLES = 8  # that a property draws at least, if it states as many
 ROOT = Path(__file__).resolve().parents[1]
 FAILING_EXAMPLES = Path(os.environ.get("HYPOTHESIS_STORAGE_DIRECTORY", ROOT / ".hypothesis")) / EXPLORE_PROFILE
