@@ -9,7 +9,6 @@ from benchmarks.figures import Measured
 from benchmarks.large_store import fill
 from benchmarks.sizes import Sizes
 from benchmarks.submission_cost import DATABASES, LOADS, WARM_UP, in_turns, started
-from tests.live_service import ROOT
 
 FEW = 100
 FIRST = 100_000  # of the numbers in the ids of copies
@@ -18,12 +17,14 @@ FIRST = 100_000  # of the numbers in the ids of copies
 def measure(sizes: Sizes, folder: Path) -> Measured:
     """Submit to both phases in turn; each has a service and a database of its own."""
     figures = Measured()
-    for database in DATABASES:
+    for database in DATABASES if sizes.both_databases else DATABASES[1:]:
         count = max(1, sizes.waits // 4)
         with ExitStack() as running:
             programs = {}
             for stored in (FEW, sizes.stored):
-                program = started(running, ROOT, folder / f"{database}-{stored}", database, min(count, WARM_UP))
+                program = started(
+                    running, sizes.own_checkout, folder / f"{database}-{stored}", database, min(count, WARM_UP)
+                )
                 fill(Settings(database_url=program.database_url).database, "bench", stored, first=FIRST)
                 programs[f"{stored:,} stored"] = program
             found = in_turns(programs, turns=sizes.repetitions, count=count)

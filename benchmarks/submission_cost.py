@@ -28,8 +28,9 @@ from benchmarks.measure import processor_seconds, processor_seconds_of_children
 from benchmarks.served import RECIPE
 from benchmarks.sizes import Sizes
 from tests.cluster import ServiceProcess
-from tests.live_service import PASSWORD, ROOT, Caller, eventually, open_challenge
+from tests.live_service import MAX_WAIT_SECONDS, PASSWORD, ROOT, Caller, eventually, open_challenge
 from tests.postgres import OwnPostgresServer
+from tests.preloaded_service import SERVICE_COMMAND, start_service
 
 RECORDS, CLASSES, SENDERS = 3500, 20, 8
 WARM_UP = 2 * SENDERS
@@ -51,11 +52,15 @@ Spent = dict[str, float]
 
 
 class Program:
-    """The service of one checkout with its own database; on PostgreSQL an API, a worker and a database server."""
+    """The service of one checkout with its own database; on PostgreSQL an API, a worker and a database server.
 
-    def __init__(self, checkout: Path, folder: Path, server: OwnPostgresServer | None) -> None:
+    Without a checkout it is this program as tests start it: quickly, and with cheap password hashes.
+    """
+
+    def __init__(self, checkout: Path | None, folder: Path, server: OwnPostgresServer | None) -> None:
         self._folder, self._server = folder, server
-        self._command = ["env", "-C", str(checkout), sys.executable, "-m", "app.cli"]
+        from_nothing = ["env", "-C", str(checkout), sys.executable, "-m", "app.cli"]
+        self._command = SERVICE_COMMAND if checkout is None else from_nothing
         self.database_url = server.url(server.create()) if server else f"sqlite:///{folder}/assay.sqlite3"
         self._settings = {
             "ASSAY_DATA_DIR": str(folder / "data"),
@@ -77,7 +82,9 @@ class Program:
         self._folder.mkdir()
         if self._server:
             keep = {name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")}
-            subprocess.run([*self._command, "migrate"], env=keep | self._settings, check=True, capture_output=True)
+            with (self._folder / "migrate.log").open("wb") as log:
+                migration = start_service(self._command, ["migrate"], env=keep | self._settings, log=log)
+            assert migration.wait(timeout=MAX_WAIT_SECONDS) == 0, (self._folder / "migrate.log").read_text()
         for role in ("api", "worker") if self._server else ("serve",):
             part = ServiceProcess(role, self._folder, self._settings)
             part.program = self._command
@@ -155,7 +162,7 @@ def commit_of(name: str) -> Iterator[Path]:
 
 
 def compare(
-    checkouts: dict[str, Path], folder: Path, database: str, *, turns: int, count: int
+    checkouts: Mapping[str, Path | None], folder: Path, database: str, *, turns: int, count: int
 ) -> dict[tuple[str, str], list[Spent]]:
     """By load and program, the CPU milliseconds per submission of each turn."""
     with ExitStack() as running:
@@ -166,7 +173,7 @@ def compare(
         return in_turns(programs, turns=turns, count=count)
 
 
-def started(running: ExitStack, checkout: Path, folder: Path, database: str, count: int = WARM_UP) -> Program:
+def started(running: ExitStack, checkout: Path | None, folder: Path, database: str, count: int = WARM_UP) -> Program:
     """A running program that has computed everything that is computed once for the first `count` submissions.
 
     It ends with the stack.
@@ -195,7 +202,7 @@ def in_turns(programs: dict[str, Program], *, turns: int, count: int) -> dict[tu
 
 
 def measure_programs(
-    checkouts: dict[str, Path],
+    checkouts: Mapping[str, Path | None],
     folder: Path,
     databases: Sequence[str],
     *,
@@ -222,8 +229,8 @@ def measure_programs(
 
 def measure(sizes: Sizes, folder: Path) -> Measured:
     """Measure this program beside the starting commit on both databases."""
-    with commit_of(STARTING_COMMIT) if sizes.from_history else nullcontext(ROOT) as before:
-        checkouts = {OTHER: before, OURS: ROOT}
+    with commit_of(STARTING_COMMIT) if sizes.from_history else nullcontext() as before:
+        checkouts = {OTHER: before, OURS: sizes.own_checkout}
         return measure_programs(checkouts, folder, DATABASES, turns=sizes.repetitions, count=max(1, sizes.waits // 4))
 
 
