@@ -68,6 +68,8 @@ class Stage(NamedTuple):
     recipe: dict[str, Any]
     public: tuple[str, str]
     reports: Sequence[str] = ()
+    readers: Sequence[str] = ("", "Blue", "Green", "Stranger")
+    """Who reads everything; the first is a visitor."""
 
 
 STAGES = {
@@ -76,6 +78,7 @@ STAGES = {
         {"primary": "accuracy", "metrics": RECIPE["metrics"], "ladder": {"step": 0.5}},
         ("cbbaac", "aacbbb"),
         ("intervals", "significance", "rankings"),
+        ("", "Blue"),  # a recipe changes nothing in what the others may read
     ),
 }
 """The first file of each team has 3 or 2 of 6 right: 0.5 in steps of 0.5, which no later file can leave behind."""
@@ -242,7 +245,8 @@ def play(app: ServedApp, stage: Stage, which: int, record: Recording) -> None:
         "user_id": app.admin().get("/users").json()["items"][0]["id"],
     }
     shown = [sent[0], sent[2], *sent[-2:]]  # finished and rejected ones, of both teams
-    for reader in (visitor, blue, green, stranger):
+    callers = {"": visitor, "Blue": blue, "Green": green, "Stranger": stranger}
+    for reader in (callers[name] for name in stage.readers):
         for path, queries in READ.items():
             for submission in shown if "{submission_id}" in path else sent[:1]:
                 number = {"number": "2"} if "/switches/" in path else {}  # elsewhere, that of a tile of the log
@@ -251,12 +255,14 @@ def play(app: ServedApp, stage: Stage, which: int, record: Recording) -> None:
                     answer = record.ask(reader, "GET", f"{app.url}{target}{'?' if query else ''}{query}")
                     if (tag := answer.headers.get("etag")) and reader in {visitor, blue}:
                         record.ask(reader, "GET", f"{app.url}{target}", headers={"If-None-Match": tag})
-    read_pages(app, record, fills, shown)
+    read_pages(app, record, fills, shown, stage.readers)
 
 
-def read_pages(app: ServedApp, record: Recording, fills: dict[str, str], shown: list[str]) -> None:
+def read_pages(
+    app: ServedApp, record: Recording, fills: dict[str, str], shown: list[str], readers: Sequence[str]
+) -> None:
     """Every page, as each of the readers sees it in a browser."""
-    for name in ("", "Blue", "Green", "Stranger"):
+    for name in readers:
         with closing(Reader(app.url)) as browser:
             browser.client.headers["Accept-Encoding"] = "identity"
             if name:
