@@ -94,7 +94,7 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-LONGEST = frozenset({"storm", "test_benchmarks.py", "test_pages_and_api.py"})
+LONGEST = frozenset({"storm", "test_benchmarks.py", "test_pages_and_api.py", "test_two_phases.py"})
 """Folders and files that would otherwise run alone at the end."""
 WAITING_FOLDERS = ("backup", "faults", "queue", "races")
 """Folders whose tests wait more than they compute."""

@@ -53,10 +53,7 @@ def _count_bytes(session: CDPSession) -> dict[str, int]:
     return counted
 
 
-@pytest.fixture(
-    scope="module",
-    params=[pytest.param(view, marks=pytest.mark.xdist_group(view.name), id=view.name) for view in VIEWS],
-)
+@pytest.fixture(scope="module", params=[pytest.param(view, id=view.name) for view in VIEWS])
 def opened(request: pytest.FixtureRequest, browser: Browser, site: FilledSite) -> Iterator[Opened]:
     """One page of the table, opened once for the tests below."""
     view: PageView = request.param

@@ -65,13 +65,9 @@ def cpu_ticks(pid: int) -> int:
 
 
 def is_idle(pid: int) -> bool:
-    """Whether a scoring process has started and uses no processor for a moment: it waits to be asked, or is stopped.
-
-    As it starts, what it prints goes where its errors go, for it replies elsewhere. One that has not come so far may use
-    no processor either, on a busy machine.
-    """
+    """Whether a process uses no processor for a moment: a child that has started and waits to be asked, or is stopped."""
     try:
-        if Path(f"/proc/{pid}/fd/1").readlink() != Path(f"/proc/{pid}/fd/2").readlink():
+        if _is_starting(pid):
             return False
         before = cpu_ticks(pid)
         for _ in range(4):
@@ -81,6 +77,16 @@ def is_idle(pid: int) -> bool:
         return cpu_ticks(pid) == before
     except (FileNotFoundError, ProcessLookupError):  # it ended: the pool replaces a process that is slow to start
         return False
+
+
+def _is_starting(pid: int) -> bool:
+    """Whether it is a scoring process that is not ready: on a busy machine it may use no processor then, too.
+
+    Once it is ready, what it prints goes where its errors go, for it replies elsewhere.
+    """
+    process = Path(f"/proc/{pid}")
+    is_scoring = "\0--limits\0" in (process / "cmdline").read_text()
+    return is_scoring and (process / "fd/1").readlink() != (process / "fd/2").readlink()
 
 
 def pid_of(service: Live) -> int:

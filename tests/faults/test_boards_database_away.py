@@ -50,6 +50,7 @@ def app(tmp_path_factory: pytest.TempPathFactory, url: str, own_postgres: OwnPos
                 headers={"Prefer": "wait=60"},
             )
             assert answer.json()["status"] == "finished", answer.text
+        running.wait_until_analysed()  # which changes the boards
         yield running
 
 
