@@ -151,7 +151,7 @@ def freeze_children(*parents: int) -> list[int]:
 
     def have_started() -> bool:
         children[:] = [child for parent in parents for child in children_of(parent)]
-        return bool(children) and all(map(is_idle, children))
+        return all(map(is_idle, children))
 
     eventually(have_started, "all children have started")
     for child in children:
