@@ -112,8 +112,8 @@ def test_counts():
 """
 
 
-@pytest.mark.parametrize(("examples", "many", "few"), [("", 20, 8), ("full", 80, 8)])
-def test_a_local_run_draws_an_eighth_of_the_examples_and_that_of_ci_half(
+@pytest.mark.parametrize(("examples", "many", "few"), [("", 20, 8), ("full", 40, 8)])
+def test_a_local_run_draws_an_eighth_of_the_examples_and_that_of_ci_a_quarter(
     tmp_path: Path, examples: str, many: int, few: int
 ) -> None:
     (tmp_path / "test_it.py").write_text(COUNTED, encoding="utf-8")
