@@ -1,9 +1,6 @@
 """The sizes of the benchmarks: full as in the targets, quick, and tiny for tests."""
 
 from dataclasses import dataclass
-from pathlib import Path
-
-ROOT = Path(__file__).resolve().parents[1]
 
 
 @dataclass(frozen=True)
@@ -52,13 +49,6 @@ class Sizes:
     """How many of the hostile files; None for all."""
     from_history: bool = True
     """Whether an earlier program is taken from the history; without that, the program is compared with itself."""
-    both_databases: bool = True
-    """Whether each piece that compares programs runs on both databases; `W6-cost` always does."""
-
-    @property
-    def own_checkout(self) -> Path | None:
-        """The checkout from which this program starts as any other does; None where it only checks that all runs."""
-        return ROOT if self.from_history else None
 
 
 FULL = Sizes(
@@ -142,6 +132,5 @@ TINY = Sizes(
     hostile=(3,),
     hostile_files=1,
     from_history=False,
-    both_databases=False,
 )
 SIZES = {"full": FULL, "quick": QUICK, "tiny": TINY}

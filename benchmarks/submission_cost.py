@@ -161,6 +161,11 @@ def commit_of(name: str) -> Iterator[Path]:
         yield Path(folder)
 
 
+def own_checkout(sizes: Sizes) -> Path | None:
+    """The checkout of this program, which starts as an earlier one does; None if it is only compared with itself."""
+    return ROOT if sizes.from_history else None
+
+
 def compare(
     checkouts: Mapping[str, Path | None], folder: Path, database: str, *, turns: int, count: int
 ) -> dict[tuple[str, str], list[Spent]]:
@@ -230,7 +235,7 @@ def measure_programs(
 def measure(sizes: Sizes, folder: Path) -> Measured:
     """Measure this program beside the starting commit on both databases."""
     with commit_of(STARTING_COMMIT) if sizes.from_history else nullcontext() as before:
-        checkouts = {OTHER: before, OURS: sizes.own_checkout}
+        checkouts = {OTHER: before, OURS: own_checkout(sizes)}
         return measure_programs(checkouts, folder, DATABASES, turns=sizes.repetitions, count=max(1, sizes.waits // 4))
 
 

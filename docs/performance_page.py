@@ -110,10 +110,10 @@ _LIMITS = """\
 - *AUC and average precision, sets of labels.* Each missed its target in this run and met it in others, AUC on a machine
   with AVX-512. Sets of labels reached 6.4 times in the next run here.
 - *Receipts on PostgreSQL, in a burst.* Samples of the worker's stack, beside those of the earlier program, gave receipts
-  0.5 of the 1.1 to 1.3 ms that it spends more: three statements in the transaction that settles a group of submissions
-  (0.4 ms), and the signatures (0.1 ms). PostgreSQL itself spends half a millisecond more. The other half of what the
-  worker spends more is not for receipts: analyses, whose turns are shared among phases (0.3 ms), and the periodic work of
-  switches and of the log (0.1 ms). A second run of eight turns gave 1.09 in a burst, and 1.03 for senders who wait.
+  about 0.5 of the 1.1 to 1.3 ms that it spends more: three statements in the transaction that settles a group of
+  submissions (0.4 ms), and the signatures (0.1 ms). PostgreSQL itself spends half a millisecond more. The other half of
+  what the worker spends more is not for receipts: analyses, whose turns are shared among phases (0.3 ms), and the periodic
+  work of switches and of the log (0.1 ms). A second run of eight turns gave 1.09 in a burst, and 1.03 for senders who wait.
 - *Hostile files.* The limit of two seconds is absolute, so a slow machine exceeds it. The three slowest files of JSON
   label sets, read again at another time, took 0.9, 1.4 and 1.6 s.
 - *Waits under a recipe of few metrics.* Scoring such a file takes one or two milliseconds; the rest is not scoring. Per

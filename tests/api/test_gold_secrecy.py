@@ -78,7 +78,7 @@ STAGES = {
         {"primary": "accuracy", "metrics": RECIPE["metrics"], "ladder": {"step": 0.5}},
         ("cbbaac", "aacbbb"),
         ("intervals", "significance", "rankings"),
-        ("", "Blue"),  # a recipe changes nothing in what the others may read
+        ("", "Blue"),  # Green reads what Blue reads, and a stranger what a visitor does
     ),
 }
 """The first file of each team has 3 or 2 of 6 right: 0.5 in steps of 0.5, which no later file can leave behind."""
