@@ -42,7 +42,7 @@ format: $(VENV)/dev.stamp ## Format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-test: $(VENV)/dev.stamp compiled ## Check style, types and tests (TEST_SCOPE=full: slow tests and all examples too, as in CI)
+test: $(VENV)/dev.stamp compiled ## Check style, types and tests (TEST_SCOPE=full: all tests and more examples too, as in CI)
 	$(BIN)/ruff check .
 	$(MAKE) --no-print-directory -j 2 lint tested
 
@@ -53,7 +53,7 @@ quick: $(VENV)/dev.stamp ## Check what needs no service: lint, and the tests of 
 	$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder $(PURE_TESTS)
 
 tested: $(VENV)/dev.stamp
-	$(BIN)/python -m pytest --ignore tests/browser -n 4 --dist loadscope --no-loadscope-reorder $(if $(filter full,$(TEST_SCOPE)),,-m 'not slow')
+	$(BIN)/python -m pytest --ignore tests/browser -n 4 --dist loadscope --no-loadscope-reorder $(if $(filter full,$(TEST_SCOPE)),,-m 'not ci')
 
 # Tests start hundreds of processes; this way none of them compiles the program again.
 compiled: $(VENV)/rewritten.stamp

@@ -191,6 +191,13 @@ class Settings(BaseSettings):
     comparison_interval: float = Field(
         60.0, ge=0, description="Seconds between the starts of two comparisons of the rows of one board."
     )
+    background_pace: float = Field(
+        1.0,
+        gt=0,
+        le=1,
+        description="Factor on the pauses between two looks for background work: switches, previews, imports and the "
+        "transparency log. A smaller one looks more often, which costs processor time while nothing happens.",
+    )
     crash_cap: int = Field(3, ge=1, description="Crashes or exceeded limits of one task before it fails for good.")
     interruption_cap: int = Field(50, ge=1, description="Interruptions of one task before it fails for good.")
 

@@ -13,7 +13,7 @@ import httpx
 import psycopg
 
 from app.settings import Settings
-from tests.live_service import MAX_WAIT_SECONDS, PASSWORD, Caller, free_port
+from tests.live_service import BACKGROUND_PACE, MAX_WAIT_SECONDS, PASSWORD, Caller, free_port
 from tests.migrated_databases import migrate_by_copy
 from tests.preloaded_service import SERVICE_COMMAND, PreloadedProcess, start_service
 
@@ -101,7 +101,7 @@ class Cluster:
 
     def __init__(self, folder: Path, database_url: str, **settings: str) -> None:
         self.folder = folder
-        self.database_url = database_url
+        self.database_url = self.database_address = database_url
         self.admin_token = secrets.token_urlsafe(32)
         variables = {f"ASSAY_{name.upper()}": value for name, value in settings.items()}
         self.settings = {
@@ -111,6 +111,7 @@ class Cluster:
             "ASSAY_MIN_FREE": "0",
             "ASSAY_WORKERS": "1",
             "ASSAY_DATABASE_WAIT": "60",  # a writer that another holds up on a busy machine
+            "ASSAY_BACKGROUND_PACE": str(BACKGROUND_PACE),
             "ASSAY_STALL_SECONDS": "600",  # tests stop children for as long as they need
             "ASSAY_LOG_FORMAT": "json",
             "ASSAY_ADMIN_TOKEN": self.admin_token,

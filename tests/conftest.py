@@ -54,10 +54,10 @@ def own_postgres(postgres: PostgresServer) -> OwnPostgresServer:
     return postgres
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture
 def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Settings]:
-    """Settings with an empty database, one of each kind in turn."""
-    if request.param == "sqlite":
+    """Settings with an empty database: SQLite, or one of each kind in turn for tests marked `both_databases`."""
+    if getattr(request, "param", "sqlite") == "sqlite":
         yield Settings(data_dir=tmp_path / "data", min_free=0)
         return
     server: PostgresServer = request.getfixturevalue("postgres")  # asked for here, so that SQLite alone starts none
@@ -94,14 +94,49 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run tests marked `both_databases` on PostgreSQL too."""
+    if "settings" in metafunc.fixturenames and metafunc.definition.get_closest_marker("both_databases"):
+        metafunc.parametrize("settings", ["sqlite", "postgresql"], indirect=True)
+
+
+CI_FOLDERS = frozenset({"backup", "browser", "faults", "races", "storm"})
+"""Folders whose tests restore, kill, race or draw pages: .ci/run runs them, make test does not."""
+CI_FIXTURES = frozenset({"postgres", "own_postgres", "postgres_database", "moto", "rclone"})
+"""Servers beside the service; whatever needs one belongs to .ci/run too."""
+FIRST_TIER = "not ci"
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Whether a folder holds nothing for this run: most of a collection is the import of its files."""
+    of_tests = collection_path.parent == Path(__file__).parent
+    return True if of_tests and collection_path.name in CI_FOLDERS and config.option.markexpr == FIRST_TIER else None
+
+
+def _needs_ci(item: pytest.Item) -> bool:
+    """Whether a test belongs to the second tier by its folder, or by a server that it needs."""
+    parameters = getattr(item, "callspec", None)
+    servers = {"postgresql", "moto", "rclone", "bucket"}
+    values = {value for value in (parameters.params if parameters else {}).values() if isinstance(value, str)}
+    return bool(
+        CI_FOLDERS.intersection(item.path.parts)
+        or CI_FIXTURES.intersection(getattr(item, "fixturenames", ()))
+        or servers.intersection(values)
+    )
+
+
 LONGEST = frozenset({"storm", "test_benchmarks.py", "test_pages_and_api.py", "test_two_phases.py"})
 """Folders and files that would otherwise run alone at the end."""
 WAITING_FOLDERS = ("backup", "faults", "queue", "races")
 """Folders whose tests wait more than they compute."""
 
 
+@pytest.hookimpl(tryfirst=True)  # before tests are selected by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes longest first; then files that wait among files that compute, so that neither waits alone."""
+    """Mark the second tier. Then what takes longest first; then files that wait among files that compute, so that neither waits alone."""
+    for item in items:
+        if _needs_ci(item):
+            item.add_marker("ci")
     if not hypothesis_profiles.is_exploring():
         properties = {
             id(property_test): property_test

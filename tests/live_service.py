@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from zoneinfo import ZoneInfo
 
 import httpx
@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PASSWORD = "a password for tests"
 MAX_WAIT_SECONDS = 120.0  # then a test fails as hung; no test measures how fast a machine is
 ANALYSIS_SECONDS = 600.0  # analyses have a low priority; beside many others, as in a shared service, none is waited for
+BACKGROUND_PACE = 0.2  # of services in tests: nobody waits seconds for a switch or the log
 
 
 def free_port() -> int:
@@ -44,6 +45,9 @@ class Live:
     A setting of None keeps the default of the service.
     """
 
+    preloads_scoring: ClassVar[bool] = True
+    """Whether its scoring processes are forks of a loader instead of children that it starts itself."""
+
     def __init__(self, data_dir: Path, **settings: str | None) -> None:
         self.data_dir = data_dir
         self.port = free_port()
@@ -66,6 +70,7 @@ class Live:
             "ASSAY_WORKERS": "1",
             "ASSAY_DATABASE_WAIT": "60",  # a writer that another holds up on a busy machine
             "ASSAY_COMPARISON_INTERVAL": "0",  # no test waits a minute until a board is compared again
+            "ASSAY_BACKGROUND_PACE": str(BACKGROUND_PACE),
             "ASSAY_STALL_SECONDS": "600",  # tests stop children for as long as they need
             "ASSAY_ADMIN_TOKEN": self.admin_token,
             "ASSAY_METRICS_ACCESS": "local",
@@ -76,7 +81,9 @@ class Live:
             create_migrated_sqlite(self.data_dir / "assay.sqlite3")
         with self._log.open("ab") as log:
             arguments = ["serve", "--port", str(self.port), "--data-dir", str(self.data_dir)]
-            self.process = start_service(self.program, arguments, env=env, log=log, umask=self.umask)
+            self.process = start_service(
+                self.program, arguments, env=env, log=log, umask=self.umask, preloads_scoring=self.preloads_scoring
+            )
         try:
             self.wait_ready()
         except AssertionError:
@@ -98,6 +105,12 @@ class Live:
                 pass
             time.sleep(0.05)
         raise AssertionError("the service did not become ready:\n" + self.log()[-3000:])
+
+    @property
+    def database_address(self) -> str:
+        """The URL of its database."""
+        url = self._settings.get("database_url") or ""
+        return url or f"sqlite:///{self.data_dir / 'assay.sqlite3'}"
 
     def log(self) -> str:
         """What the service has written so far."""

@@ -20,9 +20,12 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
 from typing import IO, Any
+
+from tests import preloaded_scoring
 
 ROOT = Path(__file__).resolve().parents[1]
 SERVICE_COMMAND = [sys.executable, "-m", "app.cli"]
@@ -128,9 +131,11 @@ def start_service(
     log: IO[bytes],
     umask: int = -1,
     new_session: bool = False,
+    preloads_scoring: bool = False,
 ) -> "subprocess.Popen[bytes] | PreloadedProcess":
     """Start the service with standard output and error in `log`.
 
+    With `preloads_scoring` its scoring processes are forks too (tests.preloaded_scoring), and no children of it.
     A program that is neither SERVICE_COMMAND itself nor NEWER_SCORER_COMMAND and a number starts from nothing.
     """
     newer = program[:-1] == NEWER_SCORER_COMMAND
@@ -145,6 +150,7 @@ def start_service(
             start_new_session=new_session,
         )
     request = {"arguments": list(arguments), "env": dict(env), "umask": umask, "new_session": new_session}
+    request["scoring"] = preloaded_scoring.loader() if preloads_scoring else None
     parent = loader(program[-1] if newer else "")
     return PreloadedProcess(parent, parent.ask(request, [log.fileno()]))
 
@@ -189,7 +195,8 @@ def _become_service(request: dict[str, Any]) -> None:
     os.environ.update(request["env"])
     sys.argv = [str(ROOT / "app" / "cli" / "__main__.py"), *request["arguments"]]
     gc.enable()
-    main()
+    with preloaded_scoring.use_preloaded_scoring(request["scoring"]) if request["scoring"] else nullcontext():
+        main()
 
 
 def _preload(scorer_version: str) -> None:

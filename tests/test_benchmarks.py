@@ -36,7 +36,7 @@ def figures_of_run(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return figures
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 def test_every_piece_gives_ways_beside_each_other_and_targets(figures_of_run: dict[str, Any]) -> None:
     assert list(figures_of_run["pieces"]) == list(PIECES)
     assert figures_of_run["size"] == "tiny"
@@ -48,7 +48,7 @@ def test_every_piece_gives_ways_beside_each_other_and_targets(figures_of_run: di
         assert each["targets"], piece
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 def test_what_is_measured_gives_the_values_of_scikit_learn(figures_of_run: dict[str, Any]) -> None:
     targets = [target for each in figures_of_run["pieces"].values() for target in each["targets"]]
     agreement = [target for target in targets if target["what"].startswith("difference to scikit-learn")]
@@ -56,7 +56,7 @@ def test_what_is_measured_gives_the_values_of_scikit_learn(figures_of_run: dict[
     assert all(target["met"] and target["limit"] <= 1e-11 for target in agreement)
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 def test_the_page_shows_what_was_kept(
     figures_of_run: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

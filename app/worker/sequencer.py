@@ -52,4 +52,4 @@ class Sequencer:
                 log.error("log_not_sequenced", code=error.code, reason=error.detail, remedy=error.advice)  # noqa: TRY400
             self._refused += 1
         ended = time.monotonic()
-        self._next_round = ended + min(MAX_PAUSE_SECONDS, (ended - began) / SHARE)
+        self._next_round = ended + self._settings.background_pace * min(MAX_PAUSE_SECONDS, (ended - began) / SHARE)

@@ -113,7 +113,7 @@ class Worker:
         self._lease = timedelta(seconds=settings.lease_seconds)
         self._id = new_id()
         self._name = f"{socket.gethostname()}:{os.getpid()}"
-        self._jobs = PeriodicJobs()
+        self._jobs = PeriodicJobs(settings.background_pace)
         self._heartbeat_jobs = PeriodicJobs()  # apart, because they go on while the current work is finished
         self._active_claims: dict[TaskClaim, float] = {}  # with their start by the monotonic clock
         self._claimed = False

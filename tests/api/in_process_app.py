@@ -22,7 +22,8 @@ from app.store.analysis_tables import AnalysisTask, BoardChange
 from app.web import submission_view
 from app.web_server import uvicorn_config
 from app.worker.process_pool import ScoringProcessPool
-from tests.live_service import ANALYSIS_SECONDS, MAX_WAIT_SECONDS, Caller, eventually
+from tests import preloaded_scoring
+from tests.live_service import ANALYSIS_SECONDS, BACKGROUND_PACE, MAX_WAIT_SECONDS, Caller, eventually
 from tests.migrated_databases import migrate_by_copy
 from tests.preloaded_service import cheap_password_hashing
 
@@ -58,6 +59,7 @@ def app_settings(data_dir: Path, **settings: Any) -> Settings:
         "database_wait": 60.0,  # a writer that another holds up on a busy machine
         "stall_seconds": 600.0,  # tests hold children up
         "comparison_interval": 0.0,  # no test waits a minute until a board is compared again
+        "background_pace": BACKGROUND_PACE,
     }
     return Settings(**defaults | {"data_dir": data_dir} | settings)
 
@@ -65,9 +67,10 @@ def app_settings(data_dir: Path, **settings: Any) -> Settings:
 class ServedApp:
     """An app that listens on a free port."""
 
-    def __init__(self, app: FastAPI, url: str) -> None:
+    def __init__(self, app: FastAPI, url: str, settings: Settings) -> None:
         self.app = app
         self.url = url
+        self.database_address = settings.database
         self._callers: list[Caller] = []
 
     def caller(self, token: str | None = None) -> Caller:
@@ -107,6 +110,7 @@ def serve_app(
     """
     migrate_by_copy(settings)
     with ExitStack() as patches:
+        patches.enter_context(preloaded_scoring.use_preloaded_scoring(preloaded_scoring.loader()))
         for module, limit in WAITS:
             patches.enter_context(mock.patch.object(module, limit, MAX_WAIT_SECONDS))
         if not real_hashing:
@@ -128,7 +132,7 @@ def _serve(settings: Settings, now: Callable[[datetime], datetime] | None) -> It
             assert thread.is_alive(), "the app did not start"
             assert time.monotonic() < deadline, "the app is not ready yet"
             time.sleep(0.01)
-    served = ServedApp(app, f"http://127.0.0.1:{listener.getsockname()[1]}")
+    served = ServedApp(app, f"http://127.0.0.1:{listener.getsockname()[1]}", settings)
     try:
         yield served
     finally:

@@ -83,7 +83,7 @@ def test_no_name_runs_a_command_in_the_shell_that_completes(people: People) -> N
         assert not {"$", "`", "\\"} & set(offered_to_zsh(line, **as_admin).replace(r"\\:", ""))
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 def test_tab_completes_what_the_service_lists(people: People) -> None:
     slug = create_challenge(people.admin, "tab", phases=[{"name": "Development"}, {"name": "Test"}])
     blue, green = people["Blue"].join(slug, "Blue"), people["Green"].join(slug, "Green Team")

@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from app.worker.process_settings import ANALYSIS_NICENESS
+from tests import preloaded_scoring
 from tests.live_service import MAX_WAIT_SECONDS, Caller, Live, eventually, open_challenge
 
 GOLD = [{"id": f"t{number}", "label": "cat" if number % 3 else "dog"} for number in range(12)]
+PRELOADED = "tests.preloaded_scoring"  # in the command line of a fork of the loader
 CORRECT_PREDICTIONS = {row["id"]: row["label"] for row in GOLD}
 
 
@@ -34,8 +36,8 @@ def children_of(pid: int) -> list[int]:
 
 
 def all_children_of(pid: int) -> list[int]:
-    """Process ids of all direct children of a process."""
-    children: list[int] = []
+    """Process ids of all direct children of a process, and of the scoring processes that a loader forked for it."""
+    children = preloaded_scoring.forks_of(pid)
     for listing in Path(f"/proc/{pid}/task").glob("*/children"):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # this thread has ended
             children.extend(int(each) for each in listing.read_text().split())
@@ -45,9 +47,13 @@ def all_children_of(pid: int) -> list[int]:
 def is_analysis(pid: int) -> bool:
     """Whether this is the scoring process of low priority."""
     try:
-        return f"--nice\0{ANALYSIS_NICENESS}\0" in Path(f"/proc/{pid}/cmdline").read_text()
+        command = Path(f"/proc/{pid}/cmdline").read_text()
+        if PRELOADED in command:
+            eventually(lambda: not _is_starting(pid), "it has its priority")
+            return niceness(pid) >= ANALYSIS_NICENESS
     except OSError:  # it has ended
         return False
+    return f"--nice\0{ANALYSIS_NICENESS}\0" in command
 
 
 def niceness(pid: int) -> int:
@@ -85,7 +91,8 @@ def _is_starting(pid: int) -> bool:
     Once it is ready, what it prints goes where its errors go, for it replies elsewhere.
     """
     process = Path(f"/proc/{pid}")
-    is_scoring = "\0--limits\0" in (process / "cmdline").read_text()
+    command = (process / "cmdline").read_text()
+    is_scoring = "\0--limits\0" in command or PRELOADED in command
     return is_scoring and (process / "fd/1").readlink() != (process / "fd/2").readlink()
 
 

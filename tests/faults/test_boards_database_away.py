@@ -154,7 +154,7 @@ def test_a_server_that_refuses_one_more_connection_answers(app: ServedApp, own_p
     assert database_answers(wrong)  # it says that there is no such database
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 def test_a_database_that_falls_silent_leaves_visitors_the_last_boards(
     app: ServedApp, own_postgres: OwnPostgresServer
 ) -> None:

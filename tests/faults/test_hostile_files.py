@@ -67,7 +67,7 @@ def check(answer: httpx.Response, what: str) -> None:
         assert (body["status"] == "rejected") == bool(body["problems"]), what
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 def test_five_hundred_hostile_files_leave_nothing_behind(strong: Live) -> None:
     admin, pid = strong.admin(), pid_of(strong)
     dry, stored, gold = 0, 0, 0

@@ -33,7 +33,7 @@ def own(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[RescoringSer
         yield service
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 @BOTH
 def test_no_reader_sees_a_mixed_or_a_shorter_board_whatever_is_killed_meanwhile(own: RescoringService) -> None:
     ids = own.start_filled(40)
@@ -85,7 +85,7 @@ def test_what_waited_for_the_old_version_is_scored_by_the_new_one(own: Rescoring
     own.until("SELECT count(*) FROM score_tasks WHERE status IN ('queued', 'running')", 0)
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 @BOTH
 def test_a_submission_that_fails_for_good_withholds_the_switch_until_it_is_scored_again(own: RescoringService) -> None:
     ids = own.start_filled(3)

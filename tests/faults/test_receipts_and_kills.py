@@ -15,7 +15,7 @@ from tests.faults.inspection import CORRECT_PREDICTIONS, GOLD, freeze_children, 
 from tests.faults.rescoring_service import RescoringService, rescoring_service
 from tests.live_service import MAX_WAIT_SECONDS, Caller, eventually, open_challenge
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.ci
 
 BOTH = pytest.mark.parametrize("own", ["sqlite", "postgresql"], indirect=True)
 PHASE = "/challenges/pets/phases/main"

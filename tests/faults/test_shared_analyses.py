@@ -48,7 +48,7 @@ def site(shared: AnalysisCluster) -> Iterator[AnalysisCluster]:
         shared.release()
 
 
-@pytest.mark.parametrize("victim", ["worker", pytest.param("both workers", marks=pytest.mark.slow), "child"])
+@pytest.mark.parametrize("victim", ["worker", pytest.param("both workers", marks=pytest.mark.ci), "child"])
 def test_what_is_killed_amid_an_analysis_is_computed_all_the_same(site: AnalysisCluster, victim: str) -> None:
     site.hold(*site.workers)
     site.send(3)

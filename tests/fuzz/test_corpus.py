@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BY_TARGET = {target: sorted((CORPUS / target).iterdir()) for target in TARGETS}
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 @pytest.mark.parametrize("target", TARGETS)
 def test_the_invariants_hold_for_every_input_of_the_corpus(target: str) -> None:
     valid = 0
@@ -36,7 +36,7 @@ def test_the_corpus_is_small(target: str) -> None:
     assert len(BY_TARGET[target]) >= 10
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 @pytest.mark.skipif(find_spec("atheris") is None, reason="atheris runs on Linux x86_64 only")
 def test_the_fuzzer_tries_inputs_and_finds_nothing() -> None:
     program = [sys.executable, "-m", "tests.fuzz.run", "--seconds", "3", "--seed", "1", "--format", "jsonl"]

@@ -64,7 +64,7 @@ def read_predictions(
     return problems, validate_table(table, IdIndex(phase.ids), spec, rules=rules, problems=problems)
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 @pytest.mark.parametrize("name", FILES)
 def test_a_hostile_file_is_answered_with_bounded_work(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     built = 0

@@ -10,7 +10,7 @@ from tests.faults.inspection import freeze_children, has_unread_request, thaw
 from tests.imports.source_phase import finish, send
 from tests.live_service import eventually
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.ci
 
 EXPIRED = "UPDATE imports SET lease_until = lease_until - interval '1 hour' WHERE status = 'running' RETURNING attempt"
 

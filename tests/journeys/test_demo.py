@@ -45,7 +45,7 @@ def _address(output: Path) -> str | None:
     return None if found is None else found[1]
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 def test_the_last_line_is_the_address_of_a_board_with_rows_equations_and_curves(demo_output: Path) -> None:
     """The curves are on the pages of the entries, which the board links for those who may read them."""
     address = _address(demo_output)

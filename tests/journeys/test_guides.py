@@ -142,7 +142,7 @@ class Walk:
         return next(str(row["id"]) for row in rows["items"] if row["team"]["name"] == team and row["method"] == method)
 
 
-@pytest.fixture(params=[pytest.param("assay", marks=pytest.mark.slow), "curl"])
+@pytest.fixture(params=[pytest.param("assay", marks=pytest.mark.ci), "curl"])
 def walk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Walk]:
     """A new service for one walk."""
     if request.param == "curl" and shutil.which("curl") is None:

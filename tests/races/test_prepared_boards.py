@@ -280,13 +280,13 @@ def on_postgresql(folder: Path, postgres: PostgresServer) -> Iterator[Walk]:
             db.close()
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 def test_every_view_is_that_of_the_pure_query_on_sqlite(tmp_path: Path) -> None:
     with on_sqlite(tmp_path) as walk:
         walk.go()
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 def test_every_view_is_that_of_the_pure_query_at_two_apis(tmp_path: Path, postgres: PostgresServer) -> None:
     with on_postgresql(tmp_path, postgres) as walk:
         walk.go()

@@ -69,7 +69,7 @@ def test_every_difference_is_found_and_repaired(filled: Database, name: str) -> 
         assert board(session) == before
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 @only_postgresql
 def test_submissions_with_many_scores_are_checked_and_repaired(filled: Database) -> None:
     """A store that was rescored often has more scores of the submissions of a batch than a statement has parameters."""

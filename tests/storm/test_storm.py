@@ -19,7 +19,7 @@ from tests.storm.fault_injection import ACTIONS_BY_DATABASE, SHORT_SCHEDULE
 from tests.storm.stored_rows import Row, StoredRows
 from tests.storm.storm import CAPS, StormResult, report, run_storm
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.ci
 
 POSTS = 150
 SEED = 7

@@ -47,7 +47,7 @@ def broken(reader: Reader, start: list[str]) -> dict[str, int]:
     return wrong
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 def test_no_link_leads_to_an_error(app: ServedApp, new_reader: Callable[[], Reader]) -> None:
     open_challenge(app.admin(), SLUG, GOLD, phases=[{"name": "main", "reports": ["scores", "per_class", "confusion"]}])
     member = new_person(app, new_reader, "linda")

@@ -22,7 +22,7 @@ STATES = (
     "released",
     "draft",
     *(
-        pytest.param(state, marks=pytest.mark.slow)
+        pytest.param(state, marks=pytest.mark.ci)
         for state in ("private", "before", "closed", "late", "paused", "archived", "anonymous")
     ),
 )

@@ -106,7 +106,7 @@ def test_a_measure_has_the_value_that_scoring_gives_it(
     check_values(of, binary_tables(tp, fp, tp + fn, len(pairs)), undefined)
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 @pytest.mark.parametrize("undefined", ZERO_DIVISION_RULES)
 def test_a_measure_has_the_value_that_scoring_gives_it_where_there_is_little_to_divide(
     undefined: ZeroDivisionRule,

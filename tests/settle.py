@@ -1,0 +1,75 @@
+"""Waits until a service has done all its background work: the only way in which tests wait for it.
+
+Scores, intervals, comparisons, switches, previews, imports and positions in the transparency log follow a request by
+themselves, each with entries of the audit trail or the log of its own. Whoever compares what was before with what is
+after settles the service first.
+"""
+
+import sqlite3
+import time
+from pathlib import Path
+from typing import Protocol
+
+import psycopg
+from sqlalchemy.engine import make_url
+
+from tests.live_service import ANALYSIS_SECONDS, MAX_WAIT_SECONDS
+
+LOOK_SECONDS = 0.02
+BUILD_SECONDS = 1.0
+"""For so long a board without the newest score may be shown to others than its team and organizers."""
+
+WORK = {
+    "submissions to be scored": "SELECT count(*) FROM score_tasks WHERE status IN ('queued', 'running')",
+    "changed boards": "SELECT count(*) FROM board_changes",
+    "intervals and comparisons": "SELECT count(*) FROM analysis_tasks WHERE status IN ('queued', 'running')",
+    "previews": "SELECT count(*) FROM board_previews WHERE status = 'scoring'",
+    "imports": "SELECT count(*) FROM imports WHERE status IN ('queued', 'running')",
+    "switches": "SELECT count(*) FROM board_switches WHERE status = 'pending'",
+    "log records without a position": "SELECT count(*) FROM log_records WHERE position IS NULL AND EXISTS "
+    "(SELECT 1 FROM log_origins WHERE ended_at IS NULL)",
+    "log records without a checkpoint": "SELECT count(*) FROM log_origins o WHERE ended_at IS NULL AND "
+    "(SELECT max(position) FROM log_records WHERE origin_id = o.id) >= "
+    "(SELECT coalesce(max(size), 0) FROM log_checkpoints WHERE origin_id = o.id)",
+}
+
+
+class Service(Protocol):
+    """A service of tests: Live, ServedApp or Cluster."""
+
+    @property
+    def database_address(self) -> str:
+        """The URL of its database, as Settings.database gives it."""
+
+
+def settle(service: Service, *, withheld: bool = False, shown: bool = False, seconds: float = ANALYSIS_SECONDS) -> None:
+    """Wait until nothing is left to do in the background; fail after `seconds`, naming what is left.
+
+    `withheld`: switches may stay pending, because a submission cannot be scored by the new version.
+    `shown`: wait also until nobody is shown a board without the newest scores any more.
+    """
+    work = {name: query for name, query in WORK.items() if not (withheld and name == "switches")}
+    deadline = time.monotonic() + seconds
+    while left := _left(service.database_address, work):
+        assert time.monotonic() < deadline, f"still to be done: {left}"
+        time.sleep(LOOK_SECONDS)
+    if shown:
+        time.sleep(BUILD_SECONDS)
+
+
+def _left(address: str, work: dict[str, str]) -> dict[str, int]:
+    """What is left to do, by what it is."""
+    query = "SELECT " + ", ".join(f"({each})" for each in work.values())
+    url = make_url(address)
+    if url.get_backend_name() == "sqlite":
+        file = Path(str(url.database)).resolve()
+        connection = sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True, timeout=MAX_WAIT_SECONDS)
+        try:
+            row = connection.execute(query).fetchone()
+        finally:
+            connection.close()
+    else:
+        with psycopg.connect(address.replace("+psycopg", ""), autocommit=True) as server:
+            row = server.execute(query.encode()).fetchone()
+    assert row is not None
+    return {name: int(count) for name, count in zip(work, row, strict=True) if count}
