@@ -66,7 +66,7 @@ tested: $(VENV)/dev.stamp
 
 # Tests start hundreds of processes; this way none of them compiles the program again.
 compiled: $(VENV)/dev.stamp
-	$(BIN)/python -m compileall -q app migrations tests
+	$(BIN)/python -m compileall -q -x '/test_' app migrations tests  # pytest compiles the tests its own way
 
 browser: $(VENV)/dev.stamp ## Test the pages in Debian's Chromium (apt-get install chromium fonts-dejavu-core)
 	$(PYTEST) -n 2 --dist worksteal tests/browser
