@@ -27,7 +27,7 @@ from tests import preloaded_scoring, preloaded_service
 apart.START_METHOD = "fork"
 for module in run.PIECES.values():
     import_module(f"benchmarks.{module}")
-preloaded_service.loader()
+preloaded_service.loader("")
 preloaded_scoring.loader()
 run.main()
 """
