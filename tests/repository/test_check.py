@@ -5,6 +5,7 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
+from pydantic import TypeAdapter
 
 from app.errors import QuotaExceeded, Unavailable
 from app.settings import Settings
@@ -111,7 +112,7 @@ IN_PLACE: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
     ),
     "every_example_of_a_body_is_valid": lambda patch: patch.setattr(
         "tests.repository.openapi_checks.bodies",
-        lambda: [("post_token", check.openapi_checks.TypeAdapter(int), ["no"])],
+        lambda: [("post_token", TypeAdapter(int), ["no"])],
     ),
 }
 
@@ -138,7 +139,8 @@ def test_a_fault_is_printed_with_its_place_and_remedy_and_fails_the_program(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fault = Fault("app/planted.py", 7, "it is wrong", "Mend it")
-    for faults, status, told in ([], 0, ""), ([fault], 1, "app/planted.py:7: it is wrong. Mend it.\n"):
+    cases: list[tuple[list[Fault], int, str]] = [([], 0, ""), ([fault], 1, "app/planted.py:7: it is wrong. Mend it.\n")]
+    for faults, status, told in cases:
         monkeypatch.setattr(check, "CHECKS", (lambda _, faults=faults: iter(faults),))
         assert check.main() == status
         assert capsys.readouterr().out == told
