@@ -47,6 +47,7 @@ def board(session: ReadSession, phase: Phase, metric: str | None, page: BoardPag
     return found | {"rows": list(rows.load(lambda: nullcontext(session)))}
 
 
+@pytest.mark.both_databases
 @hypothesis_settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(
     ENTRIES, st.lists(TEAM, max_size=3), RECIPES, st.booleans(), st.sampled_from([False, False, True]),

@@ -163,6 +163,7 @@ EVERYTHING = [
 """Each act once, in a phase whose board every one of them changes."""
 
 
+@pytest.mark.both_databases
 @hypothesis_settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(ACTS, RECIPES, st.booleans())
 @example(EVERYTHING, {"selection": "best"}, False)

@@ -77,6 +77,7 @@ def test_an_idle_round_writes_nothing(db: Database, log_settings: Settings) -> N
     assert begun == []
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("level", [0, 1])
 def test_nothing_is_signed_over_a_changed_tile(db: Database, log_settings: Settings, level: int) -> None:
     """A changed hash in a tile that the last checkpoint rests on stops the log, and the checkpoint stays."""
@@ -110,6 +111,7 @@ def test_every_stored_hash_is_compared(db: Database, log_settings: Settings) -> 
         verify_stored(session, session.scalars(select(LogOrigin)).one())
 
 
+@pytest.mark.both_databases
 def test_another_place_begins_another_log(
     db: Database, log_settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -143,7 +145,6 @@ def test_another_place_begins_another_log(
     assert old.ended_at is not None
 
 
-@pytest.mark.parametrize("settings", ["sqlite"], indirect=True)  # the test puts its file back
 def test_a_database_that_was_put_back_begins_another_log(db: Database, log_settings: Settings) -> None:
     """It would sign other records at positions that were signed before, under the same key."""
     database = Path(log_settings.database.removeprefix("sqlite:///"))
@@ -174,6 +175,7 @@ def test_a_database_that_was_put_back_begins_another_log(db: Database, log_setti
     put_back.close()
 
 
+@pytest.mark.both_databases
 def test_a_log_that_does_not_continue_what_was_signed_last_ends(db: Database, log_settings: Settings) -> None:
     """The same where an older database went on: it is as long as what was signed, and has another root."""
     add(db, "one")
@@ -230,6 +232,7 @@ def test_an_operator_goes_on_with_a_log(db: Database, log_settings: Settings) ->
     assert size_of(db) == 4  # the origin, one, two, and that it goes on
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("first", ["receipts", "log"])
 def test_the_log_and_receipts_have_different_keys(db: Database, log_settings: Settings, first: str) -> None:
     """Otherwise one of them could not be verified, as each public key is published for one purpose."""

@@ -26,7 +26,7 @@ from app.store.session import Database
 from app.store.tables import Base, QuotaEntry, Submission, Team, User
 from app.store.types import utcnow
 from tests.live_service import MAX_WAIT_SECONDS
-from tests.store.database_marks import only_postgresql, only_sqlite
+from tests.store.database_marks import only_postgresql
 from tests.store.sample_rows import add_row, fill_tables, submission, task
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -77,6 +77,7 @@ def downgrade(settings: Settings, revision: str) -> None:
         command.downgrade(configuration, revision)
 
 
+@pytest.mark.both_databases
 def test_an_upgraded_database_is_what_the_tables_declare(settings: Settings) -> None:
     assert migrate.upgrade(settings) == (None, migrate.head_revision())
     with plain(settings) as connection:
@@ -103,6 +104,7 @@ def test_what_refers_to_a_team_is_found_by_an_index(kind: type[Submission | Quot
     assert "team_id" in {next(iter(index.columns)).name for index in kind.__table__.indexes}
 
 
+@pytest.mark.both_databases
 def test_every_table_holds_a_row_and_comes_back_after_down_and_up(settings: Settings, db: Database) -> None:
     with db.write() as session:
         fill_tables(session)
@@ -117,6 +119,7 @@ def test_every_table_holds_a_row_and_comes_back_after_down_and_up(settings: Sett
         fill_tables(session)
 
 
+@pytest.mark.both_databases
 def test_every_revision_goes_down_and_up_again_with_rows_in_every_table(settings: Settings, db: Database) -> None:
     with db.write() as session:
         fill_tables(session)
@@ -146,7 +149,6 @@ def upgrade() -> None:
 """
 
 
-@only_sqlite
 def test_the_old_database_is_kept_beside_the_new_one_and_no_row_is_lost(
     settings: Settings, db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -168,6 +170,7 @@ def test_the_old_database_is_kept_beside_the_new_one_and_no_row_is_lost(
     assert settings.data_dir.stat().st_mode & 0o077 == 0  # like the database, it is for the service's account only
 
 
+@pytest.mark.both_databases
 def test_a_failed_migration_changes_nothing(settings: Settings, db: Database) -> None:
     with db.write() as session:
         fill_tables(session)
@@ -207,6 +210,7 @@ def test_the_database_is_readable_by_its_owner_alone(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "assay.sqlite3").stat().st_mode) == 0o600
 
 
+@pytest.mark.both_databases
 def test_files_that_were_gzipped_are_so_after_the_change_of_columns(settings: Settings, db: Database) -> None:
     with db.write() as session:
         fill_tables(session)
@@ -222,6 +226,7 @@ def test_files_that_were_gzipped_are_so_after_the_change_of_columns(settings: Se
         assert connection.execute(text("SELECT encoding, layout FROM gold_versions")).all() == [("", "")]
 
 
+@pytest.mark.both_databases
 def test_old_gold_is_known_to_have_weights_by_its_notes(settings: Settings, db: Database) -> None:
     with db.write() as session:
         fill_tables(session)
@@ -239,6 +244,7 @@ def test_old_gold_is_known_to_have_weights_by_its_notes(settings: Settings, db: 
         downgrade(settings, "0005")
 
 
+@pytest.mark.both_databases
 def test_tables_beside_gold_are_one_after_the_change_and_two_before(settings: Settings, db: Database) -> None:
     with db.write() as session:
         fill_tables(session)
@@ -263,6 +269,7 @@ def test_tables_beside_gold_are_one_after_the_change_and_two_before(settings: Se
         downgrade(settings, "0002")
 
 
+@pytest.mark.both_databases
 def test_entries_of_organizers_are_told_from_those_of_teams_after_the_change(settings: Settings, db: Database) -> None:
     """Blue has a member and three entries: its own, one that an organizer sent for it, and a baseline of its name."""
     with db.write() as session:
@@ -353,6 +360,7 @@ migrate.upgrade(Settings(data_dir=Path(sys.argv[1]), database_url=sys.argv[2]))
 """
 
 
+@pytest.mark.both_databases
 def test_an_upgrade_that_is_killed_midway_leaves_the_old_schema_and_its_rows(settings: Settings, db: Database) -> None:
     with db.write() as session:
         fill_tables(session)
