@@ -181,7 +181,7 @@ class Filled:
 
 
 @pytest.mark.both_databases
-@hypothesis_settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@hypothesis_settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(
     ENTRIES, TEAMS, RECIPES, st.booleans(), st.sampled_from([False, False, True]), CHANGES,
     st.sampled_from([None, None, "accuracy", "error_rate"]),
