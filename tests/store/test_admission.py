@@ -130,8 +130,7 @@ def test_a_key_is_honoured_until_its_lifetime_ends(db: Database, ids: RowIds) ->
 
 
 @pytest.mark.both_databases
-@pytest.mark.parametrize("key", [None, "k", "another"])
-@pytest.mark.parametrize("charged", [True, False])
+@pytest.mark.parametrize(("key", "charged"), [(None, False), ("k", True), ("another", False)])
 def test_all_rows_are_stored_and_an_expired_key_is_replaced(
     db: Database, ids: RowIds, key: str | None, *, charged: bool
 ) -> None:

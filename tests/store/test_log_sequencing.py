@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import event, select, update
 
 from app.actions.receipts.signing_keys import ReceiptKey, ReceiptKeyUnusable
-from app.actions.transparency import origins
+from app.actions.transparency import origins, sequence_records
 from app.actions.transparency.add_record import add_record
 from app.actions.transparency.continue_log import LogNotContinued, continue_log, renew_log
 from app.actions.transparency.log_key import LogKeyUnusable, log_key_path, read_log_key, replace_log_key
@@ -54,18 +54,21 @@ def vkey_of(db: Database) -> str:
         return describe_logs(session)[0].vkey
 
 
-def test_thousands_at_once_are_sequenced_and_proved(db: Database, log_settings: Settings) -> None:
+def test_more_at_once_than_a_round_takes_are_sequenced_and_proved(
+    db: Database, log_settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A batch beyond the limit of a round takes two; any record is proved, all stored hashes agree."""
-    add(db, *(f"r{number}" for number in range(5200)))
+    monkeypatch.setattr(sequence_records, "MAX_BATCH", 280)
+    add(db, *(f"r{number}" for number in range(300)))
     assert sequence(db, log_settings, first=True)
     assert not sequence(db, log_settings)
-    assert size_of(db) == 5201
+    assert size_of(db) == 301
     with db.read() as session:
-        proved = verify_record(parse_proof(prove_record(session, "r5000", "audit")), parse_verifier_key(vkey_of(db)))
+        proved = verify_record(parse_proof(prove_record(session, "r290", "audit")), parse_verifier_key(vkey_of(db)))
         origin = session.scalars(select(LogOrigin)).one()
-        assert verify_stored(session, origin) == 5201
-    assert proved.record == {"kind": "audit", "name": "r5000"}
-    assert proved.checkpoint.size == 5201
+        assert verify_stored(session, origin) == 301
+    assert proved.record == {"kind": "audit", "name": "r290"}
+    assert proved.checkpoint.size == 301
 
 
 def test_an_idle_round_writes_nothing(db: Database, log_settings: Settings) -> None:

@@ -127,10 +127,10 @@ def test_many_writers_lose_no_update(db: Database) -> None:
             row = session.get_one(Submission, ids.submission)
             row.size += 1
 
-    with ThreadPoolExecutor(40) as writers:
-        list(writers.map(count, range(200), timeout=MAX_WAIT_SECONDS))
+    with ThreadPoolExecutor(16) as writers:
+        list(writers.map(count, range(64), timeout=MAX_WAIT_SECONDS))
     with db.read() as reading:
-        assert reading.get_one(Submission, ids.submission).size == 201
+        assert reading.get_one(Submission, ids.submission).size == 65
 
 
 def test_a_writer_whose_turn_does_not_come_is_told_that_the_database_is_busy(
