@@ -18,8 +18,10 @@ from tests.live_service import Live
 from tests.long_tests import LIMIT_SECONDS, LONG_TESTS
 from tests.optional_tools import skip_or_fail
 from tests.postgres import OwnPostgresServer, PostgresNotStarted, PostgresServer, server
+from tests.shared_statements import share_compiled_statements
 
 hypothesis_profiles.use_fixed_examples()  # before any test is imported
+share_compiled_statements()
 vars(httpx_transport)["create_ssl_context"] = cache(httpx.create_ssl_context)  # or each client reads all certificates
 gc.disable()  # until all are: what they load stays, and searching it takes a tenth of the time
 

@@ -72,7 +72,7 @@ def test_a_submission_that_waits_for_its_scores_asks_the_database_for_little(blu
     assert sum("BEGIN IMMEDIATE" in statement for statement in statements) == 3  # stored, claimed, settled
 
 
-@pytest.mark.parametrize("settings", ["sqlite", "postgresql"], indirect=True)
+@pytest.mark.both_databases
 def test_a_submission_is_stored_by_few_statements(settings: Settings, tmp_path: Path) -> None:
     """The same on both databases, but for those that PostgreSQL does at once or SQLite does not need."""
     served = app_settings(tmp_path / "data", database_url=settings.database_url, files_shared=True)

@@ -157,6 +157,7 @@ def test_health_and_readiness(app: ServedApp) -> None:
     assert ready.json() == {"status": "ready", "checks": dict.fromkeys(parts, "ok")}
 
 
+@pytest.mark.both_databases
 def test_a_null_character_is_in_no_name_and_in_no_parameter(settings: Settings) -> None:
     own = {"admin_token": SecretStr(ADMIN_TOKEN), "workers": 1, "rate_limits": "off"}
     with serve_app(settings.model_copy(update=own)) as service:

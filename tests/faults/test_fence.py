@@ -145,6 +145,7 @@ def store(settings: Settings) -> Iterator[Store]:
     made.db.close()
 
 
+@pytest.mark.both_databases
 def test_a_worker_that_lost_its_task_to_another_one_writes_nothing(store: Store, pool: ScoringProcessPool) -> None:
     old = store.claim()
     newer: list[ClaimedTask] = []
@@ -217,6 +218,7 @@ def test_interruptions_requeue_a_task_until_their_cap_and_then_fail_it(store: St
     assert store.requeue() == 0
 
 
+@pytest.mark.both_databases
 def test_each_interruption_waits_longer_than_the_one_before(store: Store) -> None:
     store.claim()
     store.requeue()
@@ -232,6 +234,7 @@ def test_each_interruption_waits_longer_than_the_one_before(store: Store) -> Non
     assert before <= until - timedelta(seconds=1) <= after
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize(("priority", "jobs"), [(SUBMISSION_PRIORITY, 1), (RESCORING_PRIORITY, 0)])
 def test_a_requeued_task_wakes_the_queue_unless_it_is_a_rescoring(store: Store, priority: int, jobs: int) -> None:
     with store.db.write() as session:
@@ -246,6 +249,7 @@ def test_a_requeued_task_wakes_the_queue_unless_it_is_a_rescoring(store: Store, 
         assert session.scalar(text("SELECT count(*) FROM procrastinate_jobs")) == jobs
 
 
+@pytest.mark.both_databases
 def test_a_task_whose_lease_ran_out_is_given_back_as_an_interruption(store: Store, pool: ScoringProcessPool) -> None:
     lost = store.claim()
     with store.db.write() as session:

@@ -52,10 +52,6 @@ def site(request: pytest.FixtureRequest, settings: Settings, tmp_path: Path) -> 
     site.db.close()
 
 
-sqlite_alone = pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
-"""For tests of files, which are the same beside either database."""
-
-
 def events(logs: list[Any]) -> list[str]:
     """The names of events, in order."""
     return [entry["event"] for entry in logs]
@@ -138,7 +134,6 @@ class Preparing:
         """There is nothing to end."""
 
 
-@sqlite_alone
 @pytest.mark.parametrize("site", ["folder"], indirect=True)
 def test_of_the_scoring_processes_of_a_host_one_reads_the_gold_file(site: Site) -> None:
     host, gold, reads, several = site.host(), site.reference(), list[int](), threading.Event()
@@ -155,7 +150,6 @@ def test_of_the_scoring_processes_of_a_host_one_reads_the_gold_file(site: Site) 
     assert len(reads) == 1
 
 
-@sqlite_alone
 @pytest.mark.parametrize("site", ["folder"], indirect=True)
 def test_prepared_gold_is_usable_before_the_request_that_prepared_it_is_scored(site: Site) -> None:
     host, gold, prepared, scored = site.host(), site.reference(), threading.Event(), threading.Event()
@@ -177,7 +171,6 @@ def flip_a_bit(content: bytes, _foreign: bytes) -> bytes:
     return content[:-1] + bytes([content[-1] ^ 1])
 
 
-@sqlite_alone
 @pytest.mark.parametrize(
     "harm",
     [
@@ -214,7 +207,6 @@ def foreign_prepared_gold(site: Site) -> bytes:
     return made.read_bytes()
 
 
-@sqlite_alone
 def test_a_stored_file_that_is_missing_is_prepared_again(site: Site) -> None:
     gold = site.reference()
     assert site.host().score(gold) == 1
@@ -226,7 +218,6 @@ def test_a_stored_file_that_is_missing_is_prepared_again(site: Site) -> None:
     assert site.prepared_keys() == [each.file_key for each in site.rows()] != [row.file_key]
 
 
-@sqlite_alone
 @pytest.mark.parametrize("site", ["rclone"], indirect=True)
 def test_a_damaged_or_foreign_copy_is_fetched_again(site: Site) -> None:
     gold, host = site.reference(), site.host()
@@ -242,7 +233,6 @@ def test_a_damaged_or_foreign_copy_is_fetched_again(site: Site) -> None:
         assert copy.read_bytes() == site.content(row.file_key)
 
 
-@sqlite_alone
 @pytest.mark.parametrize("site", ["rclone"], indirect=True)
 def test_a_copy_needs_no_bucket_and_one_above_the_limit_is_not_made(site: Site) -> None:
     gold, host, small = site.reference(), site.host(), site.host(prepared_gold=100)
@@ -254,7 +244,6 @@ def test_a_copy_needs_no_bucket_and_one_above_the_limit_is_not_made(site: Site) 
     assert host.restarted().score(gold) == 1
 
 
-@sqlite_alone
 @pytest.mark.parametrize("site", ["folder"], indirect=True)
 def test_while_the_store_is_full_gold_is_prepared_for_this_process_alone(site: Site) -> None:
     gold, host = site.reference(), site.host()
@@ -317,7 +306,6 @@ def test_two_versions_of_the_program_have_files_of_their_own(site: Site, monkeyp
     assert len(site.rows()) == 2
 
 
-@sqlite_alone
 @pytest.mark.parametrize("site", ["folder"], indirect=True)
 def test_without_room_for_prepared_gold_every_scoring_process_reads_the_gold_file(site: Site) -> None:
     gold = site.reference()
@@ -329,6 +317,7 @@ def test_without_room_for_prepared_gold_every_scoring_process_reads_the_gold_fil
         site.host(prepared_gold=0).score(gold)
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("site", ["folder"], indirect=True)
 def test_the_row_of_a_changed_draft_names_its_new_file_and_goes_with_the_gold(site: Site) -> None:
     host, old = site.host(), site.reference()
