@@ -29,8 +29,8 @@ from app.worker.process_pool import ScoringProcess
 ROOT = Path(__file__).resolve().parents[1]
 MAX_MESSAGE_BYTES = 1 << 18
 STANDARD_STREAMS = 3
-RANKING_DRAWS = 1_000
-"""Draws of the rankings of a board by all its metrics, instead of 10,000: each is compared by itself, so that they would
+RANKING_DRAWS = 200
+"""Draws of the rankings of a board by all its metrics, instead of 2,000: each is compared by itself, so that they would
 cost more than all else that follows a submission. tests/scoring checks what is computed, and with how many."""
 
 

@@ -193,7 +193,7 @@ def scored_here(folder: Path, kind: str, primary: str, body: bytes, media: str) 
         metadata={},
     )
     assert gold is not None, problems
-    recipe = parse_recipe(make_recipe(primary), fields["task"])
+    recipe = parse_recipe(make_recipe(primary), fields["task"], positive_label=fields.get("positive_label"))
     sent = SourceFile(folder / "sent", detect_file_kind(None, media, None))
     outcome = score_predictions(gold, sent, recipe.metrics, primary=recipe.primary)
     assert outcome.scores, (body, outcome)
