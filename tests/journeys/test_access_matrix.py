@@ -43,8 +43,8 @@ def roles_asked(rule: AccessRule, at: int, state: str, *, first: bool = True) ->
     """Who makes a request in a state.
 
     Everybody does in the open challenge: some at first, the others in a second one. In another state, what it does to a
-    request is seen by those whose answer it changes, and by some of the others, in turn. Whatever succeeds is done each
-    time, because later lines of the table build on it.
+    request is seen by those whose answer it changes, and by one of the others, in turn. Whatever succeeds is done each
+    time, by somebody, because later lines of the table build on it.
     """
     some = {role for role, cell in rule.cells.get(state, {}).items() if cell != "."}
     if state == "open":
@@ -55,11 +55,13 @@ def roles_asked(rule: AccessRule, at: int, state: str, *, first: bool = True) ->
         if not first:
             some = {*ROLES, *(["owner of another challenge"] if rule.is_about_challenge else [])} - some
     else:
-        sees = [role for role in ROLES if role in VISIBLE.get(state, ROLES)]
-        some |= rotated(sees, at + STATES.index(state), 2)
-        some |= rotated([role for role in EVERYBODY if role not in sees], at, 1)
-    if rule.method != "GET":
-        some |= {role for role in ROLES if (rule.status(role, state) or 400) < 300}
+        at += STATES.index(state)
+        some |= rotated([role for role in ROLES if role in VISIBLE.get(state, ROLES)], at, 1)
+        if state in VISIBLE:
+            some |= rotated([role for role in EVERYBODY if role not in VISIBLE[state]], at, 1)
+    done = [role for role in ROLES if (rule.status(role, state) or 400) < 300]
+    if rule.method != "GET" and done:
+        some |= set(done) if state == "open" or rule.method == "DELETE" else rotated(done, at, 1)
     return [role for role in EVERYBODY if role in some]  # in the order of the table
 
 
