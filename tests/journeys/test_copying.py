@@ -10,7 +10,6 @@ from tests.journeys.support import (
     GOLD,
     People,
     create_challenge,
-    create_without_gold,
     new_slug,
     require_finished,
     require_refused,
@@ -95,7 +94,7 @@ def test_a_copy_is_a_draft_with_the_same_rules_and_nothing_else(people: People) 
 
 
 def test_all_windows_move_with_the_first_opening_in_local_time(people: People) -> None:
-    slug = create_without_gold(people.admin, "moved", **RULES)
+    slug = create_challenge(people.admin, "moved", **RULES)
     made = copied(people.admin, slug, title="Pets again", opens_at="2090-01-01T12:00")
     assert made["title"] == "Pets again"
     windows = [(phase["opens_at_local"], phase["closes_at_local"]) for phase in made["phases"]]
@@ -167,7 +166,7 @@ def test_whoever_could_read_the_gold_competes_in_neither(people: People) -> None
 
 
 def test_slugs_of_others_now_and_before_are_taken(people: People) -> None:
-    slug, other = create_without_gold(people.admin, "taken-copy"), create_without_gold(people.admin, "other-copy")
+    slug, other = create_challenge(people.admin, "taken-copy"), create_challenge(people.admin, "other-copy")
     former = other
     people.admin.patch(f"/challenges/{other}", json={"slug": f"{other}-new"}).raise_for_status()
     for taken in (slug, former, f"{other}-new"):

@@ -15,7 +15,6 @@ from tests.journeys.support import (
     SUBMIT_MODES,
     People,
     create_challenge,
-    create_without_gold,
     predictions_with_hits,
     require_finished,
     require_refused,
@@ -121,7 +120,7 @@ def test_a_phase_is_deleted_while_nothing_was_submitted(people: People) -> None:
 
 
 def test_the_command_line_pauses_resumes_and_deletes(people: People) -> None:
-    slug = create_without_gold(people.admin, "phase-commands", phases=[{"name": "main"}, {"name": "extra"}])
+    slug = create_challenge(people.admin, "phase-commands", phases=[{"name": "main"}, {"name": "extra"}])
     service = ("--url", people.live.url, "--token", people.live.admin_token)
     paused = run_assay("phase", "pause", slug, "--phase", "main", "--reason", "A check", *service)
     assert "is paused" in paused.out, paused.err

@@ -120,7 +120,7 @@ def test_the_time_zone_of_a_challenge_must_exist(people: People) -> None:
 
 
 def test_a_draft_is_published_once(people: People) -> None:
-    slug = create_without_gold(people.admin, "draft", draft=True)
+    slug = create_challenge(people.admin, "draft", draft=True)
     require_refused(people["Blue"].get(f"/challenges/{slug}"), 404, "not_found")
     assert people.admin.patch(f"/challenges/{slug}", json={"draft": False}).json()["status"] == "published"
     assert people["Blue"].get(f"/challenges/{slug}").status_code == 200
