@@ -98,9 +98,13 @@ class Stage:
     ) -> httpx.Response:
         """One request by the connection of this role, which opens again after it was closed."""
         connection = self.connections[role]
-        connection.request(method, target, body=body, headers=headers)
-        answer = connection.getresponse()
-        return httpx.Response(answer.status, headers=answer.getheaders(), content=answer.read())
+        try:
+            connection.request(method, target, body=body, headers=headers)
+            answer = connection.getresponse()
+            return httpx.Response(answer.status, headers=answer.getheaders(), content=answer.read())
+        except OSError:
+            connection.close()  # or the next request of this role would fail too
+            raise
 
 
 def _filled(text: str, fill: dict[str, str]) -> str:
