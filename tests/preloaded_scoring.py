@@ -29,6 +29,9 @@ from app.worker.process_pool import ScoringProcess
 ROOT = Path(__file__).resolve().parents[1]
 MAX_MESSAGE_BYTES = 1 << 18
 STANDARD_STREAMS = 3
+RANKING_DRAWS = 200
+"""Draws of the rankings of a board by all its metrics, instead of 2,000: each is compared by itself, so that they would
+cost more than all else that follows a submission. tests/scoring checks what is computed, and with how many."""
 
 
 class PreloadedScoringProcess:
@@ -177,6 +180,7 @@ def _serve(listener: socket.socket, lifeline: socket.socket) -> dict[str, Any] |
 
 def _main() -> None:
     program = importlib.import_module(process_pool.SCORING_PROCESS_MODULE)
+    vars(importlib.import_module("app.scoring.uncertainty.rankings"))["DRAWS"] = RANKING_DRAWS
     gc.collect()
     gc.disable()
     gc.freeze()
