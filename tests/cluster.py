@@ -137,6 +137,7 @@ class Cluster:
         }
         self.parts: list[ServiceProcess] = []
         self._callers: list[Caller] = []
+        self._connection: psycopg.Connection | None = None
         migrate_by_copy(Settings(data_dir=folder / "data", database_url=database_url))
 
     def part(self, role: str, **settings: str) -> ServiceProcess:
@@ -189,9 +190,13 @@ class Cluster:
         return self.caller(answer.raise_for_status().json()["token"], api)
 
     def rows(self, query: str) -> list[tuple[object, ...]]:
-        """The rows of a query, read beside the service."""
-        with psycopg.connect(self.database_url.replace("+psycopg", ""), autocommit=True) as connection:
-            return connection.execute(query.encode()).fetchall()
+        """The rows of a query, read beside the service; asked again on a new connection if the last one was cut."""
+        if self._connection is not None and not self._connection.closed:
+            with suppress(psycopg.OperationalError):
+                return self._connection.execute(query.encode()).fetchall()
+            self._connection.close()
+        self._connection = psycopg.connect(self.database_url.replace("+psycopg", ""), autocommit=True)
+        return self._connection.execute(query.encode()).fetchall()
 
     def close(self) -> None:
         """End everything."""
@@ -199,6 +204,8 @@ class Cluster:
             caller.close()
         for part in self.parts:
             part.kill(group=True)
+        if self._connection is not None:
+            self._connection.close()
 
 
 @contextmanager

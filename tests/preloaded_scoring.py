@@ -29,6 +29,7 @@ from app.worker.process_pool import ScoringProcess
 ROOT = Path(__file__).resolve().parents[1]
 MAX_MESSAGE_BYTES = 1 << 18
 STANDARD_STREAMS = 3
+PROGRAM = process_pool.SCORING_PROCESS_MODULE
 
 
 class PreloadedScoringProcess:
@@ -132,7 +133,11 @@ def _read(path: str) -> str:
 def use_preloaded_scoring(address: str) -> Any:
     """A patch by which pools of this process get their scoring processes from the loader at this address."""
 
-    def launch(process: ScoringProcess) -> PreloadedScoringProcess:
+    start_program = ScoringProcess._launch
+
+    def launch(process: ScoringProcess) -> "PreloadedScoringProcess | subprocess.Popen[bytes]":
+        if process_pool.SCORING_PROCESS_MODULE != PROGRAM:  # a test has put another program in its place
+            return start_program(process)
         return PreloadedScoringProcess(address, process._arguments)
 
     return mock.patch.object(ScoringProcess, "_launch", launch)
