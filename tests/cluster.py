@@ -127,6 +127,7 @@ class Cluster:
             "ASSAY_MIN_FREE": "0",
             "ASSAY_WORKERS": "1",
             "ASSAY_DATABASE_WAIT": "60",  # a writer that another holds up on a busy machine
+            "ASSAY_COMPARISON_INTERVAL": "0",  # no test waits a minute until a board is compared again
             "ASSAY_BACKGROUND_PACE": str(BACKGROUND_PACE),
             "ASSAY_STALL_SECONDS": "600",  # tests stop children for as long as they need
             "ASSAY_LOG_FORMAT": "json",

@@ -29,7 +29,7 @@ class LeaseTiming:
     def settings(self) -> dict[str, str]:
         """As the service reads them."""
         leases = {"heartbeat_seconds": str(self.heartbeat), "lease_seconds": str(self.lease)}
-        return leases | {"background_pace": str(self.pace)}
+        return leases | {"background_pace": str(self.pace), "comparison_interval": "60"}
 
 
 SHORT_LEASES = LeaseTiming(heartbeat=0.5, lease=2.0, pace=BACKGROUND_PACE)
