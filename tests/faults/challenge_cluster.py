@@ -13,9 +13,9 @@ from tests.live_service import MAX_WAIT_SECONDS, Caller, eventually, open_challe
 SUBMISSIONS = "/challenges/pets/phases/main/submissions"
 SHORT_TIMEOUTS = {
     "heartbeat_seconds": "0.5",
-    "lease_seconds": "4",
+    "lease_seconds": "8",
     "database_wait": "20",
-    "drain_seconds": "2",
+    "drain_seconds": "3",
     "scoring_seconds": "600",  # children are frozen for as long as a test needs
 }
 CLIENT_TIMEOUT_SECONDS = 55.0  # of a client; less than a Prefer: wait that nobody ends

@@ -14,7 +14,7 @@ from tests.live_service import eventually
 
 SETTINGS = {
     "heartbeat_seconds": "0.5",
-    "lease_seconds": "4",
+    "lease_seconds": "6",
     "comparison_interval": "0",
     "analysis_seconds": "600",  # processes are frozen for as long as a test needs
     "scoring_seconds": "600",
