@@ -1,4 +1,4 @@
-"""Hosts share prepared gold through the file store, in a folder or a bucket, with either database."""
+"""Hosts share prepared gold through the file store, in a folder or a bucket."""
 
 import json
 import threading
@@ -100,6 +100,7 @@ class Together:
         """The pool belongs to the host."""
 
 
+@pytest.mark.both_databases
 def test_of_two_hosts_that_prepare_at_once_the_first_one_stores_its_file(site: Site) -> None:
     hosts, gold, barrier = [site.host(), site.host()], site.reference(), threading.Barrier(2)
     with ThreadPoolExecutor(2) as threads:
@@ -348,6 +349,7 @@ def gold_file(host: Host) -> GoldFile:
     return GoldFile(SourceFile(path, KIND), "multiclass", sha256="1" * 64)
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("site", ["folder"], indirect=True)
 def test_the_sweep_deletes_what_no_gold_version_and_no_program_uses(
     site: Site, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
