@@ -65,7 +65,7 @@ $(VENV)/rewritten.stamp: $(VENV)/dev.stamp
 	touch $@
 
 browser: $(VENV)/dev.stamp ## Test the pages in Debian's Chromium (apt-get install chromium fonts-dejavu-core)
-	$(BIN)/python -m pytest -n 2 --dist worksteal tests/browser
+	$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder tests/browser
 
 screenshots: $(VENV)/dev.stamp ## Take pictures of all pages, in light, dark and narrow, into screenshots/ (ONLY=board,…)
 	$(BIN)/python -m tests.browser.screenshots $(if $(ONLY),--only $(ONLY))
