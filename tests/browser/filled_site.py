@@ -14,9 +14,10 @@ from tests.browser import crowded, sounds
 from tests.journeys.audited_objects import ARCHIVE
 from tests.journeys.support import require_finished, write_session_of
 from tests.live_service import PASSWORD, ROOT, Caller, Live, open_challenge
+from tests.settle import settle
 from tests.web.reader import Reader
 
-SETTINGS = {"challenge_creation": "approved"}
+SETTINGS = {"challenge_creation": "approved", "comparison_interval": "3"}  # seconds: not with each team of a full board
 FUTURE = "2090-01-01T00:00:00Z"
 VISITOR = "visitor"
 
@@ -74,6 +75,7 @@ def fill(live: Live) -> FilledSite:
     _others(site)
     _limited(site)
     _empty_account(site)
+    settle(live, shown=True)
     return site
 
 

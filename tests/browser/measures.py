@@ -3,11 +3,12 @@
 Each constant is a function of JavaScript that returns a list of faults, in the words that a test shows.
 """
 
-from typing import Any
+from collections import Counter
 
 from playwright.sync_api import Page
 
 _TOOLS = """
+const document = html ? new DOMParser().parseFromString(html, 'text/html') : window.document;
 const place = (e) => {
   const name = e.localName + (e.id ? '#' + e.id : '') + [...e.classList].map((each) => '.' + each).join('');
   return (e.parentElement && e.parentElement !== document.body ? e.parentElement.localName + ' > ' : '') + name
@@ -103,5 +104,20 @@ return [
 
 def ask(page: Page, function: str) -> list[str]:
     """What a function of this module finds, without repetitions."""
-    answer: Any = page.evaluate("() => {" + _TOOLS + function + "}")
-    return list(dict.fromkeys(answer))
+    return list(dict.fromkeys(_answer(page, function)))
+
+
+def content(page: Page, html: str | None = None) -> Counter[str]:
+    """What the page holds, or what it would hold if it were made of this HTML and ran no scripts."""
+    return Counter(_answer(page, CONTENT, html))
+
+
+def differences(shown: Counter[str], expected: Counter[str]) -> list[str]:
+    """What stands in only one of two contents, or more often in one."""
+    more, less = shown - expected, expected - shown
+    return [f"only with scripts: {each}" for each in more] + [f"only without scripts: {each}" for each in less]
+
+
+def _answer(page: Page, function: str, html: str | None = None) -> list[str]:
+    answer: list[str] = page.evaluate("html => {" + _TOOLS + function + "}", html)
+    return answer

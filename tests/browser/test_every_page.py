@@ -1,7 +1,7 @@
 """Every page of the table: accessible, narrow, printed, without motion, without scripts, light, and free of errors."""
 
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,13 +19,19 @@ SETTLED = "() => document.getAnimations().forEach((each) => each.finish())"
 
 
 @dataclass
-class Opened:
-    """A page as it was opened, and what was sent for it."""
+class Tab:
+    """A tab of one person, in which their pages are opened one after the other, and what was sent for the last one."""
 
-    view: PageView
     page: Page
     faults: chromium.Faults
     bytes_by_address: dict[str, int]
+
+    def open(self, address: str, status: int) -> None:
+        """Open a page as a new visitor does, who has no part of it yet."""
+        self.faults.found.clear()
+        self.bytes_by_address.clear()
+        self.look()
+        chromium.show(self.page, address, status)
 
     def look(self, width: int = WIDTH, height: int = HEIGHT, **media: Any) -> Page:
         """The page in a window of this size and with these media features."""
@@ -50,74 +56,80 @@ def _count_bytes(session: CDPSession) -> dict[str, int]:
     )
     session.on("Network.loadingFinished", finished)
     session.send("Network.enable")
+    session.send("Network.setCacheDisabled", {"cacheDisabled": True})
     return counted
 
 
-@pytest.fixture(scope="module", params=[pytest.param(view, id=view.name) for view in VIEWS])
-def opened(request: pytest.FixtureRequest, browser: Browser, site: FilledSite) -> Iterator[Opened]:
-    """One page of the table, opened once for the tests below."""
-    view: PageView = request.param
-    size = {"width": WIDTH, "height": HEIGHT}
-    with chromium.visit(browser, site.url, site.cookies(view.role), viewport=size) as (context, faults):
-        page = context.new_page()
-        counted = _count_bytes(context.new_cdp_session(page))
-        chromium.show(page, view.address(site.names), view.status)
-        yield Opened(view, page, faults, counted)
+@pytest.fixture(scope="module")
+def tab_of(browser: Browser, site: FilledSite) -> Iterator[Callable[[str], Tab]]:
+    """Gives the tab of a person, each in a context of their own."""
+    tabs: dict[str, Tab] = {}
+    with ExitStack() as contexts:
+
+        def find(role: str) -> Tab:
+            if role not in tabs:
+                context, faults = contexts.enter_context(chromium.visit(browser, site.url, site.cookies(role)))
+                context.add_init_script(axe.SCRIPT)
+                page = context.new_page()
+                tabs[role] = Tab(page, faults, _count_bytes(context.new_cdp_session(page)))
+            return tabs[role]
+
+        yield find
 
 
-def test_axe_finds_nothing(opened: Opened) -> None:
-    assert axe.violations(opened.look(color_scheme="light")) == []
+def _accessible(tab: Tab) -> Iterator[str]:
+    """What axe finds in the page as it opened; in dark colours only these differ."""
+    yield from axe.violations(tab.page)
+    yield from axe.violations(tab.look(color_scheme="dark"), colours_only=True)
 
 
-def test_axe_finds_nothing_in_dark_colours(opened: Opened) -> None:
-    assert axe.violations(opened.look(color_scheme="dark"), colours_only=True) == []
+def _fits_and_is_calm(tab: Tab) -> Iterator[str]:
+    """What scrolls sideways in a telephone or at a zoom of 200 %, except regions that say so; what sticks; what moves."""
+    page = tab.look(WIDTH // 2, HEIGHT // 2, reduced_motion="reduce")
+    yield from measures.ask(page, measures.SCROLLS_SIDEWAYS)
+    yield from measures.ask(page, measures.MOTION)
+    page = tab.look(320, 640)
+    yield from measures.ask(page, measures.SCROLLS_SIDEWAYS)
+    yield from measures.ask(page, measures.STICKY_CELLS)
 
 
-def test_nothing_scrolls_sideways_at_320_px_except_regions_that_say_so(opened: Opened) -> None:
-    assert measures.ask(opened.look(320, 640), measures.SCROLLS_SIDEWAYS) == []
+def _prints(tab: Tab) -> Iterator[str]:
+    """What paper does not show of the content, or shows of navigation and forms, by either scheme of colours."""
+    for scheme in ("light", "dark"):
+        page = tab.look(PAPER_WIDTH, 1000, media="print", color_scheme=scheme)
+        yield from measures.ask(page, measures.ON_PAPER)
+        yield from measures.ask(page, measures.UNREADABLE_ON_WHITE)
 
 
-def test_nothing_scrolls_sideways_at_a_zoom_of_200_percent(opened: Opened) -> None:
-    assert measures.ask(opened.look(WIDTH // 2, HEIGHT // 2), measures.SCROLLS_SIDEWAYS) == []
+def _light(tab: Tab, view: PageView) -> Iterator[str]:
+    """What weighs too much over the wire, or holds up the first paint."""
+    weights = {address: size for address, size in tab.bytes_by_address.items() if not address.endswith(".woff2")}
+    if not 0 < sum(weights.values()) < view.max_bytes:
+        yield f"it weighs {weights}"
+    yield from measures.ask(tab.page, measures.BLOCKING_SCRIPTS)
 
 
-def test_no_row_or_column_of_a_table_sticks(opened: Opened) -> None:
-    for width in (320, WIDTH):
-        assert measures.ask(opened.look(width), measures.STICKY_CELLS) == []
+def _whole_without_scripts(tab: Tab, address: str) -> Iterator[str]:
+    """What the page as it was sent, in which no script has run, has more or less."""
+    sent = tab.page.context.request.get(address, headers={"Accept": "text/html"}).text()
+    yield from measures.differences(measures.content(tab.page), measures.content(tab.page, sent))
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_paper_shows_the_whole_content_without_navigation_and_forms(opened: Opened, scheme: chromium.Scheme) -> None:
-    page = opened.look(PAPER_WIDTH, 1000, media="print", color_scheme=scheme)
-    assert measures.ask(page, measures.ON_PAPER) == []
-    assert measures.ask(page, measures.UNREADABLE_ON_WHITE) == []
-
-
-def test_nothing_moves_for_those_who_ask_for_less_motion(opened: Opened) -> None:
-    assert measures.ask(opened.look(reduced_motion="reduce"), measures.MOTION) == []
-
-
-def test_no_script_holds_up_the_first_paint(opened: Opened) -> None:
-    assert measures.ask(opened.look(), measures.BLOCKING_SCRIPTS) == []
-
-
-def test_it_weighs_little_over_the_wire(opened: Opened) -> None:
-    weights = {address: size for address, size in opened.bytes_by_address.items() if not address.endswith(".woff2")}
-    assert weights
-    assert sum(weights.values()) < opened.view.max_bytes, weights
-
-
-def test_the_console_shows_no_error_and_no_violation_of_the_policy(opened: Opened) -> None:
-    assert opened.page.locator("h1").count() == 1
-    opened.faults.require_none()
-
-
-def test_without_scripts_it_has_the_same_content(opened: Opened, browser: Browser, site: FilledSite) -> None:
-    size = {"width": WIDTH, "height": HEIGHT}
-    cookies = site.cookies(opened.view.role)
-    with chromium.visit(browser, site.url, cookies, viewport=size, java_script_enabled=False) as (context, faults):
-        page = context.new_page()
-        chromium.show(page, opened.view.address(site.names), opened.view.status)
-        content = Counter(measures.ask(page, measures.CONTENT))
-        assert content == Counter(measures.ask(opened.look(), measures.CONTENT))
-        faults.require_none()
+@pytest.mark.parametrize("view", [pytest.param(view, id=view.name) for view in VIEWS])
+def test_a_page_is_accessible_narrow_calm_printed_light_and_whole_without_scripts(
+    view: PageView, site: FilledSite, tab_of: Callable[[str], Tab]
+) -> None:
+    tab, address = tab_of(view.role), view.address(site.names)
+    tab.open(address, view.status)
+    found: dict[str, Iterable[str]] = {
+        "without cells that stick": measures.ask(tab.page, measures.STICKY_CELLS),
+        "accessible": _accessible(tab),
+        "narrow and calm": _fits_and_is_calm(tab),
+        "printed": _prints(tab),
+        "light": _light(tab, view),
+        "whole without scripts": _whole_without_scripts(tab, address),
+    }
+    wrong = [f"not {claim}: {fault}" for claim, faults in found.items() for fault in faults]
+    if tab.page.locator("h1").count() != 1:
+        wrong.append("not one h1")
+    assert wrong + tab.faults.found == []

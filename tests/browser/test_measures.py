@@ -11,7 +11,7 @@ WIDE = "<div style='width: 500px'>wide</div>"
 CELL = "<table><tr><th>Team</th></tr></table>"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def page(browser: Browser) -> Iterator[Page]:
     """An empty page, 320 px wide."""
     with chromium.visit(browser, "http://127.0.0.1", viewport={"width": 320, "height": 600}) as (context, _):
@@ -63,3 +63,11 @@ def test_errors_and_requests_to_other_origins_are_written_down(browser: Browser)
         text = "\n".join(faults.found)
     assert "undefined_name" in text
     assert "request to another origin: http://elsewhere.example/x.png" in text
+
+
+def test_what_scripts_add_and_what_they_remove_is_named(page: Page) -> None:
+    sent = "<!doctype html><title>t</title><main><h1>h</h1><a href='/kept'>k</a><a href='/lost'>l</a></main>"
+    page.set_content(sent)
+    page.evaluate("document.querySelector('[href=\"/lost\"]').setAttribute('href', '/added')")
+    found = measures.differences(measures.content(page), measures.content(page, sent))
+    assert found == ["only with scripts: link: /added", "only without scripts: link: /lost"]

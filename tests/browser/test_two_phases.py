@@ -3,7 +3,6 @@
 from contextlib import ExitStack
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import Browser
 
 from tests.browser.organizer import PAUSE, Organizer
@@ -25,16 +24,19 @@ from tests.live_service import Live
 BASELINE = ("–", "Majority baseline most frequent class", 0.5)
 
 
-@pytest.mark.parametrize("way", ["keyboard", "no scripts"])  # the mouse is that of the other tests
+WAYS: dict[str, Way] = {"Blue": "keyboard", "Green": "no scripts"}
+"""How the captains use the pages: the organizer has a keyboard alone, too, and the people of the other tests a mouse."""
+
+
 def test_a_challenge_of_two_phases_is_run_on_pages_from_the_sign_up_to_the_archive(
-    browser: Browser, tmp_path: Path, way: Way
+    browser: Browser, tmp_path: Path
 ) -> None:
     with ExitStack() as running:
         live = Live(tmp_path / "data", challenge_creation="any").start()
         running.callback(live.stop)
-        at_work = Organizer(running.enter_context(person(browser, live.url, way)), tmp_path)
+        at_work = Organizer(running.enter_context(person(browser, live.url, "keyboard")), tmp_path)
         teams = []
-        for name in ("Blue", "Green"):
+        for name, way in WAYS.items():
             files = tmp_path / name
             files.mkdir()
             teams.append(Participant(name, running.enter_context(person(browser, live.url, way)), files))

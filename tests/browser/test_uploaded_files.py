@@ -56,12 +56,16 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
         running.stop()
 
 
-@pytest.fixture
-def page(browser: Browser, live: Live) -> Iterator[Page]:
+@pytest.fixture(scope="module")
+def tab(browser: Browser, live: Live) -> Iterator[Page]:
     with chromium.visit(browser, live.url) as (context, _):
-        opened = context.new_page()
-        opened.goto("/challenges/digits")
-        yield opened
+        yield context.new_page()
+
+
+@pytest.fixture
+def page(tab: Page) -> Page:
+    tab.goto("/challenges/digits")
+    return tab
 
 
 def added(page: Page, kind: str, address: str) -> str:

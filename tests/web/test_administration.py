@@ -5,8 +5,6 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-import pytest
-
 from app.doctor import all_checks
 from app.web.administration.checks import CheckRunner
 from tests.api.in_process_app import ServedApp
@@ -18,16 +16,15 @@ PAGES = ("", "/users", "/challenges", "/workers", "/invitations", "/imports", "/
 USERS = "/administration/users"
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_the_desk_is_for_administrators(app: ServedApp, new_reader: Callable[[], Reader], name: str) -> None:
-    path = f"/administration{name}"
+def test_the_desk_is_for_administrators(app: ServedApp, new_reader: Callable[[], Reader]) -> None:
     visitor, stranger, root = new_reader(), new_reader(), new_reader()
-    assert visitor.get(path).headers["location"] == f"/log-in?next={path}"
     stranger.log_in(new_account(app, "Stranger"))
-    assert stranger.get(path).status_code == 403
     administrator(app, root)
-    answer = root.get(path)
-    assert (answer.status_code, heading(answer)) == (200, "Administration")
+    for path in (f"/administration{name}" for name in PAGES):
+        assert visitor.get(path).headers["location"] == f"/log-in?next={path}"
+        assert stranger.get(path).status_code == 403, path
+        answer = root.get(path)
+        assert (answer.status_code, heading(answer)) == (200, "Administration"), path
 
 
 def user_id(app: ServedApp, email: str) -> str:

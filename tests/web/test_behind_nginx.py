@@ -15,6 +15,7 @@ from tests.web.reader import Reader
 from tests.web.test_leaderboard_page import PATH, new_challenge, submit, teams
 from tests.web.test_live_leaderboard import following, stream_path, until_shown
 
+pytestmark = pytest.mark.ci  # starts a proxy
 CONFIGURATION = """\
 daemon off;
 master_process off;

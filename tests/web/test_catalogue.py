@@ -1,7 +1,5 @@
 """The pages of the metric catalogue."""
 
-import pytest
-
 from app.scoring.declaration.metric import CATALOGUE
 from tests.api.in_process_app import ServedApp
 from tests.live_service import open_challenge
@@ -22,13 +20,14 @@ def test_a_search_finds_by_key_name_and_other_names(reader: Reader) -> None:
     assert 'href="/catalogue/f1_macro"' not in reader.get("/catalogue?q=zebra").text
 
 
-@pytest.mark.parametrize("key", CATALOGUE)
-def test_every_metric_has_a_page_with_its_equation(reader: Reader, key: str) -> None:
-    answer = reader.get(f"/catalogue/{key}")
-    assert answer.status_code == 200
-    assert heading(answer)
-    assert "<math" in answer.text
-    assert f"<code>{key}</code>" in answer.text
+def test_every_metric_has_a_page_with_its_equation(reader: Reader) -> None:
+    wrong = []
+    for key in CATALOGUE:
+        answer = reader.get(f"/catalogue/{key}")
+        shown = answer.status_code == 200 and heading(answer)
+        if not shown or "<math" not in answer.text or f"<code>{key}</code>" not in answer.text:
+            wrong.append(key)
+    assert wrong == []
 
 
 def test_a_page_counts_the_example_and_says_what_each_option_means(reader: Reader) -> None:

@@ -209,6 +209,7 @@ def test_the_example_is_a_file_that_the_phase_accepts(
         assert answer.json()["valid"] is True, (shown[name], answer.text)
 
 
+@pytest.mark.ci  # starts a program for each line
 def test_the_lines_of_the_page_submit_as_they_stand(site: ServedApp, browser: Reader, tmp_path: Path) -> None:
     open_challenge(site.admin(), "lines", GOLD, title="Lines", classes=["cat", "dog"])
     caller = person(site, "typist").join("lines", "Typists")

@@ -4,13 +4,13 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.api.in_process_app import ADMIN_TOKEN, ServedApp, app_settings, serve_app
 from tests.cli.run_command import run_assay
-from tests.live_service import Caller, eventually, open_challenge
+from tests.live_service import eventually, open_challenge
+from tests.settle import settle
 from tests.web.desk import organizer
 from tests.web.reader import Reader, destination
 
@@ -40,21 +40,6 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedApp]:
         yield running
 
 
-def settled(read: Callable[[], Any], field: str, value: str) -> Any:
-    found: list[Any] = []
-
-    def is_there() -> bool:
-        found[:] = [read().json()]
-        return bool(found[0][field] == value)
-
-    eventually(is_there, f"{field} is {value}")
-    return found[0]
-
-
-def wait_for_preview(admin: Caller, path: str) -> Any:
-    return settled(lambda: admin.get(path), "status", "done")
-
-
 def test_a_correction_from_draft_to_errata(app: ServedApp, new_reader: Callable[[], Reader]) -> None:
     reader, visitor, admin = new_reader(), new_reader(), app.admin()
     organizer(app, reader, slug="pets")
@@ -64,7 +49,8 @@ def test_a_correction_from_draft_to_errata(app: ServedApp, new_reader: Callable[
     page = reader.get(PREVIEW)
     assert "Compute the preview" in page.text
     assert destination(reader.send(page, PREVIEW))[0] == PREVIEW
-    wait_for_preview(admin, "/challenges/pets/phases/main/gold/2/preview")
+    settle(app)
+    assert admin.get("/challenges/pets/phases/main/gold/2/preview").json()["status"] == "done"
     page = reader.get(PREVIEW)
     assert "2 of 2 ranks move, the largest by 1." in page.text
     assert "The first place changes: Green." in page.text
@@ -76,7 +62,8 @@ def test_a_correction_from_draft_to_errata(app: ServedApp, new_reader: Callable[
     given = {"part": "activate-2", "reason": "Two labels were wrong.", "lists_instances": "yes"}
     answer = reader.send(page, f"{DESK}/phases/main/gold/2/activate", **given)
     assert destination(answer) == (f"{DESK}/corrections?phase=main", "switch_requested")
-    settled(lambda: admin.get("/challenges/pets/phases/main/gold/2"), "status", "active")
+    settle(app)
+    assert admin.get("/challenges/pets/phases/main/gold/2").json()["status"] == "active"
     assert "Gold 1 → 2" in reader.get(f"{DESK}/corrections").text
     for person in (visitor, reader):
         text = person.get("/challenges/pets/errata").text
@@ -101,14 +88,15 @@ def test_a_recipe_that_needs_new_scores_is_a_draft_first(app: ServedApp, new_rea
     path = f"{DESK}/recipe/{version}/preview"
     assert path in reader.get(f"{DESK}/corrections").text
     assert destination(reader.send(reader.get(path), path))[0] == path
-    wait_for_preview(admin, f"/challenges/pets/recipe/{version}/preview")
+    settle(app)
     assert "Macro F1 before" in reader.get(path).text
     page = reader.get(path)
     activate = f"{DESK}/recipe/{version}/activate"
     assert reader.send(page, activate, part=f"activate-{version}").status_code == 422
     answer = reader.send(page, activate, part=f"activate-{version}", reason="Classes are unequal.")
     assert destination(answer) == (f"{DESK}/corrections", "switch_requested")
-    settled(lambda: admin.get(f"/challenges/pets/recipe/{version}"), "status", "active")
+    settle(app)
+    assert admin.get(f"/challenges/pets/recipe/{version}").json()["status"] == "active"
     text = reader.get("/challenges/pets/errata").text
     assert "New metric <code>f1_macro</code>" in text
     assert "Classes are unequal." in text

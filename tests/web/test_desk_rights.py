@@ -7,6 +7,7 @@ from typing import Any
 from app.web.organize.frame import PAGES
 from tests.api.in_process_app import ServedApp
 from tests.live_service import open_challenge
+from tests.settle import settle
 from tests.web.conftest import GOLD
 from tests.web.desk import TRUTH, organizer, person
 from tests.web.people import new_account
@@ -35,17 +36,22 @@ def stage(app: ServedApp) -> dict[str, str]:
 
 
 def offered_forms(owner: Reader, ids: dict[str, str]) -> list[tuple[str, dict[str, Any]]]:
-    """The address and the fields of each form that changes something, on all pages of the desk and on a submission's."""
+    """The address and the fields of each form that changes something, on all pages of the desk and on a submission's.
+
+    Of forms with the same address and fields, such as those beside each row of a list, it gives the first.
+    """
     pages = [f"{DESK}/{name}" if name else DESK for part in PAGES.values() for name in part]
     pages += [f"{DESK}/phases/main", f"{DESK}/phases/main/gold", f"{DESK}/files/train.csv", f"{DESK}/quota?team=Blue"]
     pages += [f"{DESK}/announcements/{ids['news']}", f"{DESK}/teams/{ids['team']}"]
     pages += [f"{DESK}/registrations/{ids['registration']}", f"/submissions/{ids['sent']}"]
-    found = []
+    found: dict[tuple[str, ...], tuple[str, dict[str, Any]]] = {}
     for page in pages:
         answer = owner.get(page)
         assert answer.status_code == 200, page
-        found += [(form["action"], form["fields"]) for form in forms_of(answer) if form["method"] == "post"]
-    return [(action, fields) for action, fields in found if action.startswith((DESK, "/submissions/"))]
+        for form in forms_of(answer):
+            if form["method"] == "post" and form["action"].startswith((DESK, "/submissions/")):
+                found.setdefault((form["action"], *form["fields"]), (form["action"], form["fields"]))
+    return list(found.values())
 
 
 def pressed(action: str, ids: dict[str, str]) -> dict[str, Any]:
@@ -67,7 +73,9 @@ def test_nobody_else_can_send_the_forms_of_an_owner(app: ServedApp, new_reader: 
     organizer(app, owner, "owner", slug=SLUG)
     organizer(app, viewer, "viewer", slug=SLUG)
     stranger, visitor = new_reader().log_in(new_account(app, "stranger")), new_reader()
-    forms, before = offered_forms(owner, ids), trail(app)
+    forms = offered_forms(owner, ids)
+    settle(app)
+    before = trail(app)
     assert {re.sub(r"[0-9a-f]{32}", "ID", action.removeprefix(DESK)) for action, _ in forms} >= {
         "/submissions", "/registrations", "/announcements", "/copy/delete", "/organizers", "/invitations/revoke",
         "/teams/ID/disqualify", "/quota", "/files/train.csv/delete", "/settings", "/recipe", "/phases/main/pause",
@@ -86,4 +94,5 @@ def test_nobody_else_can_send_the_forms_of_an_owner(app: ServedApp, new_reader: 
                 answer = reader.client.post(action, data=texts, files=file, headers={"Origin": app.url})
             refused = {422} if "ids" in data and reader is viewer else allowed  # which lists the rows that refuse
             assert answer.status_code in refused, (action, answer.status_code)
+    settle(app)
     assert trail(app) == before

@@ -11,6 +11,7 @@ import pytest
 from tests.api.in_process_app import ServedApp, app_settings, serve_app
 from tests.api.test_database_statements import recorded_statements
 from tests.live_service import PASSWORD, Caller, open_challenge
+from tests.settle import settle
 from tests.web.reader import Reader, heading
 
 GOLD = [{"id": f"t{number}", "label": "cat" if number % 3 else "dog"} for number in range(6)]
@@ -77,6 +78,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedApp]:
         admin.post("/challenges", json=draft | {"recipe": {"primary": "accuracy"}}).raise_for_status()
         open_challenge(admin, "archived", GOLD)
         admin.post("/challenges/archived/archive", json={"reason": "over"}).raise_for_status()
+        settle(app, shown=True)
         yield app
 
 

@@ -4,7 +4,7 @@ import httpx
 
 from tests.api.in_process_app import ServedApp
 from tests.journeys.audited_objects import ARCHIVE
-from tests.live_service import eventually
+from tests.settle import settle
 from tests.web.desk import administrator
 from tests.web.reader import Reader, forms_of
 
@@ -31,6 +31,7 @@ def test_an_administrator_sends_an_archive_and_reads_what_became_of_it(app: Serv
     address = sent.headers["location"].partition("?")[0]
     assert address.startswith(f"{PATH}/")
     assert address in reader.get(PATH).text
-    eventually(lambda: "Nothing was imported." in reader.get(address).text, "the import fails")
+    settle(app)
+    assert "Nothing was imported." in reader.get(address).text
     assert "agreed" in reader.get(address).text
     assert app.admin().get("/challenges/moved").status_code == 404

@@ -16,6 +16,7 @@ from tests.live_service import open_challenge
 from tests.web.desk import organizer, person
 from tests.web.reader import Reader
 
+pytestmark = pytest.mark.ci  # analyses of 10,000 instances, and processes that are killed
 SLUG, SMALL = "many-instances", "few-instances"
 ITEMS, AGREEMENT, ALIKE = "", "/agreement", "/near-duplicates"
 TRUTH = {f"i{n:05}": ("cat", "dog")[n % 2] for n in range(10_000)}

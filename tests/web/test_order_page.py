@@ -8,7 +8,7 @@ from app.web.board_cells import metric_cells
 from app.web.order_view import order_view
 from tests.api.conftest import GOLD
 from tests.api.in_process_app import ServedApp
-from tests.live_service import ANALYSIS_SECONDS, eventually
+from tests.settle import settle
 from tests.web.desk import organizer
 from tests.web.reader import Reader, heading
 from tests.web.test_leaderboard_page import new_challenge, submit, table_rows
@@ -32,13 +32,9 @@ def compared(app: ServedApp) -> tuple[str, str]:
     best = submit(admin, slug, "Blue", len(GOLD))
     submit(admin, slug, "Green", 1)
     path = f"/challenges/{slug}/phases/main/leaderboard"
-    eventually(lambda: _status(app, f"{path}/significance") == "current", "the rows are compared", ANALYSIS_SECONDS)
-    eventually(lambda: _status(app, f"{path}/rankings") == "current", "the rankings are there", ANALYSIS_SECONDS)
-    eventually(
-        lambda: all(row["scores"]["accuracy"]["low"] is not None for row in admin.get(path).json()["rows"]),
-        "every score has its interval",
-        ANALYSIS_SECONDS,
-    )
+    settle(app, shown=True)
+    assert [_status(app, f"{path}/{part}") for part in ("significance", "rankings")] == ["current"] * 2
+    assert all(row["scores"]["accuracy"]["low"] is not None for row in admin.get(path).json()["rows"])
     return slug, best
 
 
@@ -57,10 +53,7 @@ def test_the_board_says_that_the_split_chose_among_several_entries(app: ServedAp
     slug = new_challenge(admin, "chosen")
     for team, hits in (("Blue", 3), ("Blue", 2), ("Green", 1)):
         submit(admin, slug, team, hits)
-    path = f"/challenges/{slug}/phases/main/leaderboard"
-    eventually(
-        lambda: admin.get(path).json()["significance"]["status"] == "current", "the board is compared", ANALYSIS_SECONDS
-    )
+    settle(app, shown=True)
     assert "chose the row of each team among up to 2 entries" in reader.get(BOARD.format(slug)).text
 
 
@@ -157,7 +150,7 @@ def test_an_interval_that_is_not_between_0_and_1_has_text_and_no_bar(
     path = f"/submissions/{admin.submit(slug, swapped, team='Blue').json()['id']}"
     owner = new_reader()
     organizer(app, owner, slug=slug)
-    eventually(lambda: "95 % interval" in owner.get(path).text, "the score has its interval")
+    settle(app)
     cell = owner.get(path).text.partition("95 % interval")[2].partition("</td>")[0]
     assert " to " in cell
     assert "None" not in cell

@@ -86,13 +86,11 @@ def test_a_session_expires(app: ServedApp, reader: Reader) -> None:
     assert not is_logged_in(reader)
 
 
-@pytest.mark.parametrize(
-    "text", ['"a\\000b"', "x" * 3000, "0" * 32 + "." + "y" * 101, ".", "\x7f.", "0" * 32 + ".wrong", "' OR 1=1 --"]
-)
-def test_a_cookie_that_no_session_has_makes_a_visitor(reader: Reader, text: str) -> None:
-    answer = reader.get("/account", headers={"Cookie": f"{COOKIE}={text}"})
-    assert answer.status_code == 303
-    assert reader.get("/", headers={"Cookie": f"{COOKIE}={text}"}).status_code == 200
+def test_a_cookie_that_no_session_has_makes_a_visitor(reader: Reader) -> None:
+    for text in ('"a\\000b"', "x" * 3000, "0" * 32 + "." + "y" * 101, ".", "\x7f.", "0" * 32 + ".wrong", "' OR 1=1 --"):
+        answer = reader.get("/account", headers={"Cookie": f"{COOKIE}={text}"})
+        assert answer.status_code == 303, text
+        assert reader.get("/", headers={"Cookie": f"{COOKIE}={text}"}).status_code == 200, text
 
 
 def test_the_api_ignores_cookies_and_pages_ignore_tokens(app: ServedApp, reader: Reader) -> None:
@@ -245,9 +243,10 @@ def test_an_operator_may_accept_the_risk(tmp_path: Path) -> None:
         assert any(each.startswith("assay_session=") for each in answer.headers.get_list("set-cookie"))
 
 
-def test_no_address_of_a_page_comes_from_the_host_header(app: ServedApp) -> None:
+def test_no_address_of_a_page_comes_from_the_host_header(app: ServedApp, reader: Reader) -> None:
     for path in page_addresses(app, "GET"):
-        answer = httpx.get(f"{app.url}{path}", headers=HTML | {"Host": "evil.example"}, trust_env=False)
+        reader.client.cookies.clear()
+        answer = reader.get(path, headers={"Host": "evil.example"})
         assert "evil.example" not in answer.headers.get("location", ""), path
         # Commands to copy name the address that the reader used; what a browser or a crawler follows does not.
         assert re.findall(r'(?:href|src|action|content)="[^"]*//evil\.example[^"]*"', answer.text) == [], path
@@ -282,25 +281,26 @@ OPEN_REDIRECTS = (
 )
 
 
-@pytest.mark.parametrize("target", OPEN_REDIRECTS)
+READS_NEXT = ("/log-in", "/sign-up", "/account", "/invitation", "/password-reset")
+"""Pages that lead on, or to the log-in page; they are given every target, and each other page one."""
+
+
 @pytest.mark.parametrize("logged_in", [False, True])
-def test_next_leads_to_no_other_site(
-    app: ServedApp,
-    reader: Reader,
-    target: str,
-    logged_in: bool,
-) -> None:
+def test_next_leads_to_no_other_site(app: ServedApp, reader: Reader, logged_in: bool) -> None:
     if logged_in:
-        reader.log_in(new_account(app, f"next-{abs(hash(target))}"))
-    for path in page_addresses(app, "GET"):
-        answer = reader.get(path, params={"next": target})
-        location = answer.headers.get("location", "/")
-        assert location.startswith("/"), path
-        assert not location.startswith(("//", "/\\")), path
-        for link in re.findall(r'(?:href|action)="([^"]*evil[^"]*)"', answer.text):
-            assert link.startswith("/"), (path, link)  # quoted in the query of a link of this site
-            assert not link.startswith(("//", "/\\")), (path, link)
-        assert f'name="next" value="{target}"' not in answer.text
+        reader.log_in(new_account(app, "next"))
+    pages = page_addresses(app, "GET")
+    assert set(READS_NEXT) <= set(pages)
+    for at, path in enumerate(pages):
+        for target in OPEN_REDIRECTS if path in READS_NEXT else OPEN_REDIRECTS[at % len(OPEN_REDIRECTS) :][:1]:
+            answer = reader.get(path, params={"next": target})
+            location = answer.headers.get("location", "/")
+            assert location.startswith("/"), (path, target)
+            assert not location.startswith(("//", "/\\")), (path, target)
+            for link in re.findall(r'(?:href|action)="([^"]*evil[^"]*)"', answer.text):
+                assert link.startswith("/"), (path, link)  # quoted in the query of a link of this site
+                assert not link.startswith(("//", "/\\")), (path, link)
+            assert f'name="next" value="{target}"' not in answer.text
 
 
 def test_forms_lead_to_no_other_site(app: ServedApp, new_reader: Callable[[], Reader]) -> None:
