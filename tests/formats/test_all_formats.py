@@ -17,6 +17,7 @@ from app.formats.reading_rules import ReadingRules
 from app.formats.validation import score_matrix as scores_module
 from app.formats.validation import table_validation as check_module
 from app.scoring.declaration.task import TASK_KINDS, TaskKind
+from tests.each_case import for_each
 from tests.formats.answer_table import AnswerTable
 from tests.formats.reading import code_sets, compress, read_answers
 from tests.formats.strategies import DrawnAnswers, drawn_answers, float32_scores
@@ -105,7 +106,7 @@ def table(text: str, classes: list[str], task: TaskKind = "multiclass", **how: A
     return found, problems.total
 
 
-@pytest.mark.parametrize("scores", ["ignored", "used"])
+@for_each("scores", ["ignored", "used"])
 def test_a_class_called_label_does_not_make_the_column_of_labels_one_of_scores(scores: str) -> None:
     found, total = table(LABELS, ["label", "x"], rules=ReadingRules(scores=scores))
     assert total == {}
@@ -113,7 +114,7 @@ def test_a_class_called_label_does_not_make_the_column_of_labels_one_of_scores(s
     assert found.scores is None
 
 
-@pytest.mark.parametrize("scores", ["ignored", "used", "due"])
+@for_each("scores", ["ignored", "used", "due"])
 def test_columns_for_all_classes_are_scores_even_if_one_is_called_label(scores: str) -> None:
     found, total = table(WIDE, ["label", "x"], rules=ReadingRules(scores=scores))
     assert total == {}
@@ -147,8 +148,8 @@ def test_scores_of_a_class_called_id_have_no_place_in_a_table() -> None:
     assert table("id,x\nt1,0.5\nt2,0.5\n", ["id", "x"], rules=ReadingRules(scores="due"))[1] == {"wrong_class_count": 1}
 
 
-@pytest.mark.parametrize("name", ["parquet", "arrow in parts"])
-@pytest.mark.parametrize("odd", ["label", "score", "scores", "labels"])
+@for_each("name", ["parquet", "arrow in parts"])
+@for_each("odd", ["label", "score", "scores", "labels"])
 def test_columns_of_floats_are_scores_whatever_the_classes_are_called(name: str, odd: str) -> None:
     data = AnswerTable(["t1", "t2"], [odd, "x"], scores=[[0.25, 0.75], [0.5, 0.5]], order=[1, 0])
     one = DrawnAnswers("multiclass", data, ["t1", "t2"], None, np.array(data.scores))

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from app.formats.content.format_detection import FileKind
 from app.pipeline import Gold, SourceFile
 from app.scoring.declaration.task import TASK_KINDS, TaskKind
+from tests.each_case import for_each
 from tests.formats.answer_table import AnswerTable, FormatWriter
 from tests.formats.fault_table.write import columnar, npz
 from tests.formats.reading import code_sets, compress, load_gold_both_ways, located_problems
@@ -194,8 +195,8 @@ def test_rows_of_one_id_that_disagree_are_told_where_they_do(path: Path, named: 
     assert located_problems(problems) == [expected]
 
 
-@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
-@pytest.mark.parametrize("name", ["npz", "parquet", "arrow"])
+@for_each("kind", [np.float16, np.float32, np.float64])
+@for_each("name", ["npz", "parquet", "arrow"])
 def test_weights_in_short_floats_are_the_decimals_that_mean_them(path: Path, name: str, kind: type) -> None:
     """0.1 as float32 is not 0.1 as float64: the decimal counts that the stored number stands for, in every format."""
     weights: NDArray[Any] = np.array([0.1, 0.2, 0.7], kind)

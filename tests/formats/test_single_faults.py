@@ -17,6 +17,7 @@ from app.offline import score_offline
 from app.pipeline import SourceFile, validate_predictions
 from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.declaration.task import TaskKind, TaskSpec
+from tests.each_case import for_each
 from tests.formats.answer_table import EXTRA_CLASS, NO_SCORE, AnswerTable, FormatWriter, Location, pointer_token
 from tests.formats.reading import located_problems, read_answers
 from tests.formats.strategies import DrawnAnswers, as_nfc, drawn_answers, nfc_texts
@@ -273,7 +274,7 @@ FIRST_OF_THREE: dict[str, tuple[str, Fault]] = {
 }
 
 
-@pytest.mark.parametrize("case", FIRST_OF_THREE)
+@for_each("case", FIRST_OF_THREE)
 def test_a_faulty_first_row_does_not_make_faults_of_the_others(case: str) -> None:
     first, fault = FIRST_OF_THREE[case]
     records = [{"id": "t1"} | json.loads(first), {"id": "t2", "score": 0.5}, {"id": "t3", "score": 0.25}]
@@ -281,7 +282,7 @@ def test_a_faulty_first_row_does_not_make_faults_of_the_others(case: str) -> Non
     assert located_problems(problems) == [fault | {"instance_id": "t1"}]
 
 
-@pytest.mark.parametrize("positive", ["cat", "dog"])
+@for_each("positive", ["cat", "dog"])
 def test_a_score_under_the_name_of_the_positive_label_that_is_no_probability(positive: str) -> None:
     records = [{"id": one, "scores": {positive: 2.0 if one == "t2" else 0.5}} for one in ("t1", "t2", "t3")]
     _, problems = read_answers(json.dumps(records), positive_label=positive, **PLAIN)

@@ -21,6 +21,7 @@ from app.formats.vectorized.unsupported import UnsupportedLayout
 from app.gold import load_gold, normalized_task_spec
 from app.scoring.declaration.task import TaskKind
 from app.scoring.string_table import MAX_STRING_BYTES, StringTable
+from tests.each_case import for_each
 from tests.formats.reading import assert_plain_gold_agrees, load_gold_both_ways
 
 Row = dict[str, Any]
@@ -108,10 +109,8 @@ def _written(layout: str, rows: Sequence[Row], style: str) -> tuple[str, bytes]:
     return kind, write(rows, STYLES[style])
 
 
-@pytest.mark.parametrize("count", [2, 50])
-@pytest.mark.parametrize(
-    ("layout", "sets", "style"), [*product(LAYOUTS, (False, True), STYLES), *product(TABLES, (False,), ("usual",))]
-)
+@for_each("count", [2, 50])
+@for_each("layout, sets, style", [*product(LAYOUTS, (False, True), STYLES), *product(TABLES, (False,), ("usual",))])
 def test_plain_gold_is_read_by_the_vectorized_reader(
     path: Path, layout: str, sets: bool, style: str, count: int
 ) -> None:
@@ -123,15 +122,15 @@ def test_plain_gold_is_read_by_the_vectorized_reader(
     assert vectorized_windows(path, gzip.compress(data), FileKind(kind, "gzip"), task, classes=declared)
 
 
-@pytest.mark.parametrize("more", [("split",), ("weight",), ("Usage", "weight"), ("weight", "split")])
-@pytest.mark.parametrize("style", STYLES)
-@pytest.mark.parametrize("layout", ["records", "lines", "csv", "tsv, crlf"])
+@for_each("more", [("split",), ("weight",), ("Usage", "weight"), ("weight", "split")])
+@for_each("style", STYLES)
+@for_each("layout", ["records", "lines", "csv", "tsv, crlf"])
 def test_plain_splits_and_weights_are_read_by_it_too(path: Path, layout: str, style: str, more: Sequence[str]) -> None:
     kind, data = _written(layout, _rows(40, sets=False, more=more), style)
     assert vectorized_windows(path, data, FileKind(kind))
 
 
-@pytest.mark.parametrize("order", list(permutations(("id", "labels", "split", "weight"))))
+@for_each("order", list(permutations(("id", "labels", "split", "weight"))))
 def test_they_are_also_read_beside_sets_in_any_order_of_the_fields(path: Path, order: Sequence[str]) -> None:
     rows = _rows(40, sets=True, more=["split", "weight"])
     rows = [{name: row[name] for name in order} for row in rows]
@@ -145,7 +144,7 @@ def test_they_are_also_read_beside_sets_in_any_order_of_the_fields(path: Path, o
     assert vectorized_windows(path, data, FileKind(kind), "multilabel")
 
 
-@pytest.mark.parametrize("name", ["split", "Usage"])
+@for_each("name", ["split", "Usage"])
 def test_plain_splits_in_columns_are_read_by_it_too(path: Path, name: str) -> None:
     for sets in (False, True):
         kind, data = _written("columns", _rows(40, sets=sets, more=[name]), "usual")
@@ -243,7 +242,7 @@ OTHERS: Mapping[str, tuple[str, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", OTHERS)
+@for_each("name", OTHERS)
 def test_everything_else_is_left_to_the_strict_reader(path: Path, name: str) -> None:
     kind, text = OTHERS[name]
     assert not vectorized_windows(path, text.encode(), FileKind(kind))
@@ -263,7 +262,7 @@ def test_a_binary_vocabulary_without_both_classes_is_left_to_the_strict_reader(p
     assert not vectorized_windows(path, third.encode(), **binary, positive_label="x")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "limits",
     [Limits(records=2), Limits(classes=1), Limits(expanded_bytes=40), Limits(values=9), Limits(text_length=100)],
 )

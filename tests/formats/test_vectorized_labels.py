@@ -9,7 +9,6 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -23,6 +22,7 @@ from app.formats.vectorized.span_window import HEAD_BYTES
 from app.pipeline import SourceFile, build_lookup_tables, validate_predictions
 from app.scoring.declaration.task import TaskKind, TaskSpec
 from app.scoring.evaluation_input import IdIndex
+from tests.each_case import for_each
 from tests.formats.reading import compress, count_agreeing_windows, task_of
 
 CLASSES = ("cat", "dog", "a label of more than eight bytes", "éé")
@@ -114,9 +114,9 @@ def _answers(count: int, *, several: bool) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("count", [2, 3, 50])
-@pytest.mark.parametrize(
-    ("shape", "several", "style"),
+@for_each("count", [2, 3, 50])
+@for_each(
+    "shape, several, style",
     [*product(WRITERS, (False, True), STYLES), *product(SINGLE_ONLY, (False,), ("compact", "usual", "indented"))],
 )
 def test_a_plain_file_is_read_by_the_fast_tier(shape: str, several: bool, style: str, count: int) -> None:
@@ -176,8 +176,8 @@ DAMAGES: Mapping[str, Callable[[bytes, random.Random], bytes]] = {
 }
 
 
-@pytest.mark.parametrize("damage", DAMAGES)
-@pytest.mark.parametrize(("shape", "several"), [*product(WRITERS, (False, True)), *product(SINGLE_ONLY, (False,))])
+@for_each("damage", DAMAGES)
+@for_each("shape, several", [*product(WRITERS, (False, True)), *product(SINGLE_ONLY, (False,))])
 def test_a_damaged_file_is_never_read_otherwise_than_strictly(shape: str, several: bool, damage: str) -> None:
     form, write = {**WRITERS, **SINGLE_ONLY}[shape]
     for seed in range(8):
@@ -228,8 +228,8 @@ def test_whatever_ids_and_labels_are_called(
     count_agreeing_windows(data, kind, spec, known, found, rules=ReadingRules(), notes=table.notes)
 
 
-@pytest.mark.parametrize(
-    ("data", "form", "several"),
+@for_each(
+    "data, form, several",
     [
         ('{"t1": "cat", "t2": "cat", "t2": "cat"}', "json", False),
         ('{"t1": "cat", "t1": "cat", "t2": "cat"}', "json", False),
@@ -263,7 +263,7 @@ def test_what_is_repeated_or_misplaced_is_left_to_the_strict_reader(data: str, f
     )
 
 
-@pytest.mark.parametrize("several", [False, True])
+@for_each("several", [False, True])
 def test_what_follows_much_space_behind_the_last_column_is_seen(several: bool) -> None:
     label = '["cat"]' if several else '"cat"'
     for first, second in (('"ids": ["t1"]', f'"labels": [{label}]'), (f'"labels": [{label}]', '"ids": ["t1"]')):
@@ -282,9 +282,7 @@ def test_a_class_that_no_file_may_name_is_left_to_the_strict_reader(tmp_path: Pa
     assert dict(problems.total) == {"empty_label": 1}
 
 
-@pytest.mark.parametrize(
-    "limits", [Limits(records=9), Limits(text_length=100), Limits(nesting=2), Limits(expanded_bytes=200)]
-)
+@for_each("limits", [Limits(records=9), Limits(text_length=100), Limits(nesting=2), Limits(expanded_bytes=200)])
 def test_stricter_limits_hold_in_both_tiers(limits: Limits) -> None:
     answers = _answers(10, several=False)
     data = WRITERS["records"][1](answers, "label", {})

@@ -9,6 +9,7 @@ from app.formats.content.format_detection import FileKind
 from app.pipeline import SourceFile, score_predictions
 from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.declaration.task import TaskKind
+from tests.each_case import for_each
 from tests.formats.reading import load_gold_both_ways
 from tests.golden.reference_data import (
     GOLD_VERSIONS,
@@ -51,7 +52,7 @@ def expected_scores(name: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
                 yield system, version, values[version]["soft"]
 
 
-@pytest.mark.parametrize("name", COMPARED)
+@for_each("name", COMPARED)
 def test_values_of_scores_are_those_of_the_oracle(name: str) -> None:
     soft, compared = challenge_keys()["soft"], 0
     for system, version, expected in expected_scores(name):
@@ -67,7 +68,7 @@ def test_values_of_scores_are_those_of_the_oracle(name: str) -> None:
     assert compared >= COMPARED[name]
 
 
-@pytest.mark.parametrize("name", ["germeval2019-blurbs-a", "germeval2019-blurbs-b"])
+@for_each("name", ["germeval2019-blurbs-a", "germeval2019-blurbs-b"])
 def test_published_scores_of_the_blurbs(name: str) -> None:
     for system, expected in expected_by_system(name).items():
         if "published_micro_f1" in expected:

@@ -5,13 +5,12 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-import pytest
-
 from app.analysis.convert.claims import CountsProblem, FigureClaim
 from app.analysis.convert.constraints import WHOLE_TASK_MEASURES, measure_value
 from app.analysis.convert.contradictions import ContradictedFigure, ProblemVariants, explain_contradiction, solve
 from app.analysis.convert.measures import RATIO_MEASURES
 from app.analysis.convert.printed_figures import parse_count, parse_figure
+from tests.each_case import for_each
 from tests.golden.reference_data import load_vector
 from tests.reference_material import needs_shared, shared
 from tests.scoring.convert.test_contradictions import nearest_values
@@ -94,7 +93,7 @@ SINGLE = ("doering_example", *(f"van_asch_table{k}" for k in (2, 3, 4, 5)), *(f"
 
 
 @needs_shared
-@pytest.mark.parametrize("name", SINGLE)
+@for_each("name", SINGLE)
 def test_each_printed_figure_of_the_sources_fits_the_printed_counts_unless_it_is_a_slip(name: str) -> None:
     data = load_vector(name)
     counts = list(data["counts"].values())

@@ -3,11 +3,11 @@
 from functools import cache
 
 import numpy as np
-import pytest
 
 from app.formats.reading_rules import ReadingRules
 from app.scoring.declaration.decision_rules import ConfiguredDecisionRule, decide_labels
 from app.scoring.declaration.task import TaskKind, TaskSpec
+from tests.each_case import for_each
 from tests.formats.answer_table import AnswerTable
 from tests.formats.reading import code_sets, compress, read_answers
 from tests.formats.writers import WRITERS
@@ -42,7 +42,7 @@ def data_of(name: str, system: str, task: TaskKind) -> AnswerTable:
     )
 
 
-@pytest.mark.parametrize(("name", "system", "task"), SYSTEMS)
+@for_each("name, system, task", SYSTEMS)
 def test_a_real_file_of_scores_is_the_same_in_every_format(name: str, system: str, task: TaskKind) -> None:
     data = data_of(name, system, task)
     expected = np.array(data.scores, dtype=np.float64)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from app.scoring.hierarchy.ancestor_paths import VIRTUAL_ROOT, Ancestry
 from app.scoring.hierarchy.distances import HierarchyDistances
 from app.scoring.hierarchy.hierarchy import Hierarchy
+from tests.each_case import for_each
 from tests.scoring.case_builder import case, evaluate_metric, results, value
 from tests.scoring.hierarchy_oracle import HierarchyOracle, Labels, drawn_hierarchy, label_sets
 from tests.scoring.test_hierarchy_distances import breadth_first_distances
@@ -166,7 +167,7 @@ def test_distances_need_one_label_each_and_one_tree() -> None:
     assert value(lost, "tree_induced_error", one_empty="skip") == 0
 
 
-@pytest.mark.parametrize("text", ["hierarchical_f1", "lca_f1", "mgia", "tree_induced_error"])
+@for_each("text", ["hierarchical_f1", "lca_f1", "mgia", "tree_induced_error"])
 def test_every_class_has_to_be_a_node(text: str) -> None:
     of = case("multiclass", [*CLASSES, "fish"], ["cat"], ["cat"], hierarchy=TREE)
     found = evaluate_metric(of, text)
@@ -185,7 +186,7 @@ def test_extended_sets_are_counted_in_blocks(monkeypatch: pytest.MonkeyPatch) ->
     assert value(tree_case(gold, predicted), "hierarchical_f1") == whole
 
 
-@pytest.mark.parametrize("build", [lambda at: [str(at + 1)], lambda at: [str(at + 1), str(at + 2)]])
+@for_each("build", [lambda at: [str(at + 1)], lambda at: [str(at + 1), str(at + 2)]])
 def test_deep_hierarchies_are_walked_without_recursion(build: Callable[[int], list[str]]) -> None:
     n = 20_000
     parents = {str(at): build(at) for at in range(n)}
@@ -194,7 +195,7 @@ def test_deep_hierarchies_are_walked_without_recursion(build: Callable[[int], li
     assert all(result.value is not None for result in found.values())
 
 
-@pytest.mark.parametrize("parents", [1, 2])
+@for_each("parents", [1, 2])
 def test_the_ancestors_of_every_class_are_found_in_one_pass(parents: int) -> None:
     size = 10_000
     chain = {f"n{at}": [f"n{at - up}" for up in range(1, parents + 1) if at >= up] for at in range(1, size)}

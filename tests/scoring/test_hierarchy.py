@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from app.errors import InvalidContent
 from app.scoring.hierarchy.hierarchy import Hierarchy
+from tests.each_case import for_each
 
 DIAMOND = {"d": ["b", "c"], "b": ["a"], "c": ["a"]}
 
@@ -75,8 +76,8 @@ def test_where_roots_are_listed_every_parent_has_to_be() -> None:
     assert Hierarchy.from_parents({"B": ["A", "Q"]}).nodes == ("B", "A", "Q")
 
 
-@pytest.mark.parametrize(
-    ("declared", "pointer", "says"),
+@for_each(
+    "declared, pointer, says",
     [
         ({}, "/parents", "no nodes"),
         ({"": ["a"]}, "/parents/", "empty"),

@@ -14,6 +14,7 @@ from app.scoring.hierarchy.ancestor_paths import Ancestry, HierarchyCostLimitErr
 from app.scoring.hierarchy.distances import HierarchyDistances
 from app.scoring.hierarchy.hierarchy import Hierarchy
 from app.scoring.metrics.hierarchies.hierarchy_inputs import TOO_FAR_REASON
+from tests.each_case import for_each
 from tests.scoring.case_builder import case, evaluate_metric, results
 
 Parents = dict[str, list[str]]
@@ -100,8 +101,8 @@ def count_lines_run(work: Callable[[], object]) -> int:
     return count
 
 
-@pytest.mark.parametrize("parents", [chain(300), ring(300), ladder(300), bushy(300, 1)])
-@pytest.mark.parametrize("rows", [1, 40])
+@for_each("parents", [chain(300), ring(300), ladder(300), bushy(300, 1)])
+@for_each("rows", [1, 40])
 def test_what_an_instance_costs_tells_nothing_of_its_gold_label(parents: Parents, rows: int) -> None:
     classes = nodes(300)
     fixed = [f"n{7 * at}" for at in range(rows)]

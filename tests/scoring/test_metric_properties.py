@@ -23,6 +23,7 @@ from app.scoring.evaluate import Result, evaluate
 from app.scoring.evaluation_input import EvaluationInput, Labels
 from app.scoring.metrics.call_equation import general_equation
 from app.scoring.reports.per_class_report import per_class_report
+from tests.each_case import for_each
 from tests.scoring.case_builder import case, value
 from tests.scoring.strategies import (
     METRIC_TASK_PAIRS,
@@ -145,7 +146,7 @@ def test_symmetric_metrics_do_not_tell_gold_from_prediction(task: TaskKind, data
             assert there[key].value == back[key].value, key
 
 
-@pytest.mark.parametrize(
+@for_each(
     "key",
     [
         key
@@ -189,9 +190,7 @@ def perfect(task: TaskKind, *, pairs: bool = False) -> dict[str, Result]:
     return results_by_key(of)
 
 
-@pytest.mark.parametrize(
-    ("key", "task"), [(key, task) for key, task in METRIC_TASK_PAIRS if has_best_value(key) and key not in BY_SIZE]
-)
+@for_each("key, task", [(key, task) for key, task in METRIC_TASK_PAIRS if has_best_value(key) and key not in BY_SIZE])
 def test_a_perfect_prediction_has_the_best_value(key: str, task: TaskKind) -> None:
     metric = CATALOGUE[key]
     best = metric.range[1] if metric.direction == "higher" else metric.range[0]
@@ -202,7 +201,7 @@ def test_a_perfect_prediction_has_the_best_value(key: str, task: TaskKind) -> No
     assert found == WIDTH.get(key, best)
 
 
-@pytest.mark.parametrize("key", [key for key in CATALOGUE if scalar(key)])
+@for_each("key", [key for key in CATALOGUE if scalar(key)])
 def test_the_worked_example_is_true(key: str) -> None:
     metric = CATALOGUE[key]
     shown = metric.example
@@ -224,7 +223,7 @@ def repeat_class(of: EvaluationInput, label: str) -> EvaluationInput:
     return select_rows(of, [*range(of.gold.n), *own])
 
 
-@pytest.mark.parametrize("key", [key for key in CATALOGUE if scalar(key)])
+@for_each("key", [key for key in CATALOGUE if scalar(key)])
 def test_prevalence_moves_exactly_the_metrics_that_say_so(key: str) -> None:
     metric = CATALOGUE[key]
     of = example_case(metric)
@@ -242,7 +241,7 @@ def test_recalls_averaged_over_classes_never_feel_prevalence(of: EvaluationInput
         assert before[key].value == after[key].value, key
 
 
-@pytest.mark.parametrize("key", CATALOGUE)
+@for_each("key", CATALOGUE)
 def test_every_declaration_is_complete_and_renders(key: str) -> None:
     metric = CATALOGUE[key]
     shown = describe_metric(metric)
@@ -258,7 +257,7 @@ def test_every_declaration_is_complete_and_renders(key: str) -> None:
     )
 
 
-@pytest.mark.parametrize("task", TASK_KINDS)
+@for_each("task", TASK_KINDS)
 def test_all_fitting_metrics_compute_without_further_choices(task: TaskKind) -> None:
     classes = ("a", "b")
     bare = TaskSpec(task, classes, positive_label="a" if task == "binary" else None)

@@ -21,6 +21,7 @@ from app.scoring.uncertainty.exchanged_tallies import exchanged_tallies
 from app.scoring.uncertainty.randomization import MergedDifferences, Randomization, RowDifferences
 from app.scoring.uncertainty.rank_scores import seen_by
 from app.scoring.uncertainty.seeds import derive_seed, random_source
+from tests.each_case import for_each
 from tests.scoring.strategies import parsed_call
 from tests.scoring.uncertainty.pairs import compare_calls, pairs, scalar_calls, two_systems
 
@@ -184,9 +185,7 @@ def per_instance(a: EvaluationInput, b: EvaluationInput, call: MetricCall, round
     return np.array(found)
 
 
-@pytest.mark.parametrize(
-    ("text", "merge"), [("f1_macro", True), ("f1_macro", False), ("accuracy", True), ("cohen_kappa", False)]
-)
+@for_each("text, merge", [("f1_macro", True), ("f1_macro", False), ("accuracy", True), ("cohen_kappa", False)])
 def test_cells_have_the_null_distribution_of_instances(text: str, *, merge: bool) -> None:
     a, b = two_systems(np.random.default_rng(2), 250, 5)
     call = parse_metric(text, task="multiclass")
@@ -244,8 +243,8 @@ def grouped(random: np.random.Generator) -> tuple[EvaluationInput, EvaluationInp
     return systems[0], systems[1]
 
 
-@pytest.mark.parametrize("maker", [few, several, grouped])
-@pytest.mark.parametrize("text", ["accuracy", "f1_macro"])
+@for_each("maker", [few, several, grouped])
+@for_each("text", ["accuracy", "f1_macro"])
 def test_exchangeable_systems_are_called_different_no_more_often_than_the_level(maker: Maker, text: str) -> None:
     random, call, simulated = np.random.default_rng(4), parse_metric(text, task="multiclass"), 400
     p_values = []
