@@ -35,20 +35,17 @@ def test_any_answers_are_the_same_arrays_in_every_format_and_encoding(
     task: TaskKind, scored: bool, data: st.DataObject
 ) -> None:
     one = data.draw(drawn_answers(task, scored=scored))
-    read = 0
-    for writer in WRITERS.values():
-        if not writer.fits(one.data):
-            continue
-        raw = writer.write(one.data)
-        for encoding in ENCODINGS:
-            one.assert_read(compress(raw, encoding), writer, encoding)
-            read += 1
-    assert read >= 3 * 20
+    first = data.draw(st.integers(0, len(ENCODINGS) - 1))
+    fitting = [writer for writer in WRITERS.values() if writer.fits(one.data)]
+    for number, writer in enumerate(fitting, start=first):
+        encoding = ENCODINGS[number % len(ENCODINGS)]
+        one.assert_read(compress(writer.write(one.data), encoding), writer, encoding)
+    assert len(fitting) >= 20
 
 
 @pytest.mark.parametrize(("task", "scored"), CASES)
 @given(data=st.data())
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=4, deadline=None)  # each reads thirty files
 def test_the_slow_ways_read_what_the_quick_ones_read(task: TaskKind, scored: bool, data: st.DataObject) -> None:
     one = data.draw(drawn_answers(task, scored=scored))
     with pytest.MonkeyPatch.context() as patch:  # switches the shortcuts off; nothing is imitated

@@ -21,7 +21,7 @@ from tests.formats.reading import code_sets, compress, load_gold_both_ways, loca
 from tests.formats.strategies import DrawnAnswers, as_nfc, drawn_answers
 from tests.formats.writers import WRITERS
 
-SOME = settings(max_examples=30, deadline=None)
+SOME = settings(max_examples=5, deadline=None)  # each is read in thirty formats and layouts
 USAGE = {"Public": "public", "Private": "private"}
 RECORDS = ("json", "jsonl")
 
@@ -151,7 +151,7 @@ FAULTS: dict[str, list[tuple[str, Any]]] = {
 
 @pytest.mark.parametrize(("named", "value"), [case for cases in FAULTS.values() for case in cases])
 @given(data=st.data())
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=4, deadline=None)
 def test_one_wrong_split_or_weight_is_told_at_its_place(
     path: Path, named: str, value: Any, data: st.DataObject
 ) -> None:

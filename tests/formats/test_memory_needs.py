@@ -72,6 +72,7 @@ def bytes_for(folder: Path, count: int, kind: str) -> int:
     return int(ran.stdout)
 
 
+@pytest.mark.ci
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
 @for_each(
     "kind, few, many, declared",

@@ -23,7 +23,7 @@ from tests.formats.reading import located_problems, read_answers
 from tests.formats.strategies import DrawnAnswers, as_nfc, drawn_answers, nfc_texts
 from tests.formats.writers import WRITERS
 
-FEW = settings(max_examples=25, deadline=None)
+FEW = settings(max_examples=5, deadline=None)  # each is read in thirty formats and layouts
 CHANCES = st.sampled_from([0.0, 0.125, 0.25])
 COLUMNS = ("parquet", "arrow")
 Fault = dict[str, Any]
@@ -294,7 +294,7 @@ def test_a_score_under_the_name_of_the_positive_label_that_is_no_probability(pos
 
 
 @given(data=st.data(), value=st.sampled_from([-0.25, math.nan, 7.0]), again=st.booleans())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=4, deadline=None)
 def test_dry_run_and_offline_scoring_give_the_same_answer(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, value: float, again: bool
 ) -> None:

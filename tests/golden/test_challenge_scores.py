@@ -1,12 +1,13 @@
 """The scores of real challenges, read from their files: every value that keys.json maps, and the official figures."""
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
 import pytest
 
 from app.formats.content.format_detection import FileKind
-from app.pipeline import SourceFile, score_predictions
+from app.pipeline import Gold, SourceFile, score_predictions
 from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.declaration.task import TaskKind
 from tests.each_case import for_each
@@ -27,14 +28,21 @@ pytestmark = needs_shared
 COMPARED = {"cifar10-label-errors": 40, "litcovid": 14}
 
 
-def values_from_files(name: str, system: str, version: str, metrics: list[str]) -> dict[str, float | None]:
-    """What the pipeline computes of two files; ids that this gold version lacks are void."""
-    task: TaskKind = "multilabel" if name == "litcovid" else "multiclass"
+@cache
+def gold_from_file(name: str, version: str, task: TaskKind) -> Gold:
+    """The gold of a challenge, read in both ways once."""
     folder = challenge_folder(name)
-    path = folder / "predictions" / f"{system}.json.gz"
     gold_file = SourceFile(folder / f"{version}.jsonl.gz", FileKind("jsonl", "gzip"))
     gold, problems = load_gold_both_ways(gold_file, task=task, classes=read_json(folder / "classes.json"))
     assert gold is not None, problems.to_dict()
+    return gold
+
+
+def values_from_files(name: str, system: str, version: str, metrics: list[str]) -> dict[str, float | None]:
+    """What the pipeline computes of two files; ids that this gold version lacks are void."""
+    task: TaskKind = "multilabel" if name == "litcovid" else "multiclass"
+    path = challenge_folder(name) / "predictions" / f"{system}.json.gz"
+    gold = gold_from_file(name, version, task)
     gold.void = frozenset(row["id"] for row in read_json(path)) - frozenset(gold.ids)
     calls = {text: parse_metric(text, options=ORACLE, task=task) for text in metrics}
     primary = next(iter(calls.values())).text

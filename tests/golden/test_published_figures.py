@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
+import pytest
+
 from app.analysis.convert.claims import CountsProblem, FigureClaim
 from app.analysis.convert.constraints import WHOLE_TASK_MEASURES, measure_value
 from app.analysis.convert.contradictions import ContradictedFigure, ProblemVariants, explain_contradiction, solve
@@ -55,6 +57,7 @@ def test_the_one_slip_of_a_published_line_is_proved_and_mended() -> None:
     assert solve(germeval(RUG_2.replace("53,39", "53,59"))).count == 1
 
 
+@pytest.mark.ci  # fifty more lines like that of the test above
 @needs_shared
 def test_of_the_whole_published_table_three_lines_are_slips_and_all_others_fit_one_table_of_counts() -> None:
     text = (shared() / "challenges" / "germeval2018-coarse" / "README.md").read_text(encoding="utf-8")

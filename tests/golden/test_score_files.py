@@ -12,6 +12,7 @@ from tests.formats.answer_table import AnswerTable
 from tests.formats.reading import code_sets, compress, read_answers
 from tests.formats.writers import WRITERS
 from tests.golden.reference_data import challenge_folder, read_json
+from tests.hypothesis_profiles import is_thorough
 from tests.reference_material import needs_shared
 
 pytestmark = needs_shared
@@ -22,8 +23,8 @@ SYSTEMS: list[tuple[str, str, TaskKind]] = [
 ]
 
 
-ROWS = 2500
-"""Enough for several windows of the vectorized readers."""
+ROWS = 2500 if is_thorough() else 300
+"""More are enough for several windows of the usual size; the vectorized readers also read with very small ones."""
 
 
 @cache
