@@ -30,7 +30,7 @@ ENCODINGS = ("", "gzip", "zstd")
 
 @pytest.mark.parametrize(("task", "scored"), CASES)
 @given(data=st.data())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=5, deadline=None)  # each reads thirty files
 def test_any_answers_are_the_same_arrays_in_every_format_and_encoding(
     task: TaskKind, scored: bool, data: st.DataObject
 ) -> None:
@@ -65,7 +65,7 @@ def test_the_slow_ways_read_what_the_quick_ones_read(task: TaskKind, scored: boo
 
 @pytest.mark.parametrize("task", TASK_KINDS)
 @given(data=st.data())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_float32_is_widened_exactly(task: TaskKind, data: st.DataObject) -> None:
     one = data.draw(drawn_answers(task, scored=True, numbers=float32_scores))
     assert one.matrix is not None

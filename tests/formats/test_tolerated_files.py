@@ -45,7 +45,7 @@ def alias_note(name: str) -> str:
 @pytest.mark.parametrize("encoding", ["", "gzip", "zstd"])
 @pytest.mark.parametrize("scored", [False, True])
 @given(data=st.data())
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=3, deadline=None)
 def test_a_byte_order_mark_changes_nothing_but_the_notes(encoding: str, scored: bool, data: st.DataObject) -> None:
     task: TaskKind = data.draw(st.sampled_from(TASK_KINDS))
     one = data.draw(drawn_answers(task, scored=scored))

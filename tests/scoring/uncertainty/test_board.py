@@ -48,9 +48,9 @@ def rank_intervals(of: BoardUncertainty) -> list[tuple[int | None, int | None]]:
     return [(row["rank_low"], row["rank_high"]) for row in of.to_dict()["rows"]]
 
 
-@for_each("text", ["f1_macro", "accuracy", "error_rate"])
+@for_each("text", ["f1_macro", "error_rate"])
 def test_clearly_different_systems_have_one_rank_each(text: str) -> None:
-    assert rank_intervals(order(systems(3_000, [0.8, 0.5, 0.65]), text)) == [(1, 1), (3, 3), (2, 2)]
+    assert rank_intervals(order(systems(2_000, [0.8, 0.5, 0.65]), text)) == [(1, 1), (3, 3), (2, 2)]
 
 
 def test_similar_systems_are_not_shown_to_differ() -> None:

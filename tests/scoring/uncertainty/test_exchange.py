@@ -78,7 +78,7 @@ def brute_force(a: EvaluationInput, b: EvaluationInput, wanted: list[MetricCall]
 
 @pytest.mark.parametrize("task", TASK_KINDS)
 @given(data=st.data())
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=4, deadline=None)
 def test_few_instances_are_enumerated_as_by_brute_force_for_every_metric(task: TaskKind, data: st.DataObject) -> None:
     a, b = data.draw(pairs(task, most=4))
     first = data.draw(st.integers(0, 9))
@@ -111,7 +111,7 @@ def test_the_usual_averages_and_agreement_are_functions_of_the_one_vs_rest_count
 
 @pytest.mark.parametrize("task", ["binary", "multiclass"])
 @given(data=st.data())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=3, deadline=None)  # each makes all exchanges for forty metrics
 def test_the_counts_of_merged_cells_give_the_differences_of_rows(task: TaskKind, data: st.DataObject) -> None:
     """After the same exchange: the instances of a merged cell that have its first label are known by the rows."""
     a, b = data.draw(pairs(task))
