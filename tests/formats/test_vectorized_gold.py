@@ -143,7 +143,9 @@ def test_they_are_also_read_beside_sets_in_any_order_of_the_fields(path: Path, a
         assert vectorized_windows(path, data, FileKind(kind), "multilabel"), (layout, style)
         kind, data = _written(layout, [row for row in rows if row["labels"]][:1], style)
         assert vectorized_windows(path, data, FileKind(kind)), (layout, style)
-    rows[1]["labels"] = [f"{at:090}" for at in range(400)]  # longer than a window and the head of a file
+    if at % 6:
+        return  # once for each first field: a set that is longer than a window and the head of a file
+    rows[1]["labels"] = [f"{number:090}" for number in range(400)]
     kind, data = _written("records", rows, "usual")
     assert vectorized_windows(path, data, FileKind(kind), "multilabel")
 
