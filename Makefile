@@ -69,11 +69,7 @@ compiled: $(VENV)/dev.stamp
 	$(BIN)/python -m compileall -q -x '/test_' app migrations tests  # pytest compiles the tests its own way
 
 browser: $(VENV)/dev.stamp ## Test the pages in Debian's Chromium (apt-get install chromium fonts-dejavu-core)
-<<<<<<< HEAD
-	$(PYTEST) -n 2 --dist worksteal tests/browser
-=======
-	$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder tests/browser
->>>>>>> h-web
+	$(PYTEST) -n 2 tests/browser
 
 screenshots: $(VENV)/dev.stamp ## Take pictures of all pages, in light, dark and narrow, into screenshots/ (ONLY=board,…)
 	$(BIN)/python -m tests.browser.screenshots $(if $(ONLY),--only $(ONLY))
