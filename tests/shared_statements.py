@@ -30,7 +30,7 @@ def share_compiled_statements() -> None:
     """From now on engines use one cache, and find in it what an engine with an equal dialect has compiled."""
     for kind in (SQLiteDialect_pysqlite, PGDialect_psycopg):
         kind.__eq__ = _compiles_alike  # type: ignore[method-assign]
-        kind.__hash__ = _hash_of_kind  # type: ignore[method-assign]
+        kind.__hash__ = _hash_of_kind  # type: ignore[method-assign,assignment]
     Engine._compiled_cache = SharedCache()  # type: ignore[assignment]
 
 
