@@ -295,7 +295,7 @@ def send_everything(record: Recording, slug: str, blue: Caller, green: Caller) -
     ids = PUBLIC_IDS + PRIVATE_IDS
     files = [json.dumps(dict(zip(ids, labels, strict=True))).encode() for labels in FILES]
     sent = []
-    for place, content in enumerate(files + (FAULTY if slug != LADDER else FAULTY[:2])):
+    for place, content in enumerate(files + FAULTY if slug != LADDER else files[:2] + FAULTY[:2]):
         record.ask(blue, "POST", path, params={"dry_run": "true"}, content=content, headers=json_file)
         for who in (blue, green)[: 1 + place % 2]:
             answer = record.ask(who, "POST", path, content=content, headers=json_file | {"Prefer": "wait=60"})
