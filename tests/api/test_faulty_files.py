@@ -86,7 +86,8 @@ def assert_answered_as_offline(services: Services, name: str) -> None:
 
 def covering_cells() -> list[str]:
     """Cells in which each fault and each column of each group occurs."""
-    chosen, seen = [], set()
+    chosen: list[str] = []
+    seen: set[tuple[str, str, str]] = set()
     for group in GROUPS:
         columns, size = list(group.columns), max(len(group.columns), len(group.faults))
         places = [

@@ -190,7 +190,7 @@ def test_extended_sets_are_counted_in_blocks(monkeypatch: pytest.MonkeyPatch) ->
 def test_deep_hierarchies_are_walked_without_recursion(build: Callable[[int], list[str]]) -> None:
     n = 5_000
     parents = {str(at): build(at) for at in range(n)}
-    of = case("multiclass", ["0", "1", "9000"], ["0", "1", "0"], ["1", "1", "9000"], hierarchy=parents)
+    of = case("multiclass", ["0", "1", "4000"], ["0", "1", "0"], ["1", "1", "4000"], hierarchy=parents)
     found = results(of, ["hierarchical_f1", "lca_f1", "tree_induced_error", "hierarchical_f1:exclude_root=true"])
     assert all(result.value is not None for result in found.values())
 

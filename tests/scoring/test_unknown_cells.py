@@ -113,7 +113,7 @@ def meka(gold: Matrix, predicted: Matrix) -> dict[str, float | None]:
     }
 
 
-@for_each("seed", range(60))
+@for_each("seed", range(25))
 def test_values_are_those_of_meka(seed: int) -> None:
     """Its Hamming score is the mean over instances; here every known cell counts the same."""
     gold, predicted = random_matrices(random.Random(seed))
@@ -128,7 +128,7 @@ def defined_calls(of: EvaluationInput, rule: str = "skip") -> list[MetricCall]:
     return [parse_metric(each, task="multilabel") for each in objects]
 
 
-@for_each("seed", range(20))
+@for_each("seed", range(6))
 def test_what_is_predicted_in_an_unknown_cell_moves_nothing(seed: int) -> None:
     chance = random.Random(f"cells {seed}")
     gold, predicted = random_matrices(chance)
@@ -141,7 +141,7 @@ def test_what_is_predicted_in_an_unknown_cell_moves_nothing(seed: int) -> None:
     assert evaluate(built(gold, predicted), calls) == evaluate(built(gold, other), calls)
 
 
-@for_each("seed", range(20))
+@for_each("seed", range(6))
 def test_the_measures_of_a_label_are_those_of_the_instances_that_know_it(seed: int) -> None:
     gold, predicted = random_matrices(random.Random(f"label {seed}"))
     of = built(gold, predicted)
@@ -158,7 +158,7 @@ def test_the_measures_of_a_label_are_those_of_the_instances_that_know_it(seed: i
         assert value(of, f"{key}:label={label}", **SKIP) == expected, key
 
 
-@for_each("seed", range(10))
+@for_each("seed", range(5))
 def test_a_weight_counts_like_that_many_equal_instances(seed: int) -> None:
     chance = random.Random(f"weights {seed}")
     gold, predicted = random_matrices(chance)
