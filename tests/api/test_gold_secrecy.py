@@ -153,8 +153,8 @@ class Recording:
     answers: list[tuple[str, int, list[tuple[str, str]], bytes]] = field(default_factory=list)
     work: list[tuple[str, Counter[str]]] = field(default_factory=list)
     reads: set[str] = field(default_factory=set)
-    values: dict[tuple[str, str], list[float]] = field(default_factory=dict)
-    """The accuracies on the board, by challenge and split."""
+    values: dict[tuple[str, str], dict[str, float]] = field(default_factory=dict)
+    """The accuracy of each team on the board, by challenge and split."""
 
     def ask(self, caller: Caller | httpx.Client, method: str, address: str, **request: Any) -> httpx.Response:
         """Ask, and keep everything of the answer but its date and its nonce."""
@@ -343,7 +343,7 @@ def record_play(folder: Path, which: int, scoring_loader: str) -> Recording:
         }
         for slug, split in itertools.product(STAGES, ("public", "private")):
             rows = app.admin().board(slug, split=split).json()["rows"]
-            record.values[slug, split] = [row["scores"]["accuracy"]["value"] for row in rows]
+            record.values[slug, split] = {row["team"]["name"]: row["scores"]["accuracy"]["value"] for row in rows}
     return record
 
 
