@@ -207,7 +207,7 @@ def correct_gold(admin: Caller, slug: str, gold: list[dict[str, str]]) -> None:
 
 def play(app: ServedApp, which: int, record: Recording, calm: Callable[[], None]) -> None:
     """Challenges with this gold, everything that participants can do, and everything that anybody can read."""
-    admin, readers = app.admin(), {"": app.caller(), **{name: person(app, name) for name in ("Blue", "Green", "Else")}}
+    admin, readers = app.admin(), {"": app.caller(), **{name: person(app, name) for name in ("Blue", "Green")}}
     readers[""].headers["X-Forwarded-For"] = "192.0.2.7"
     people = {name: readers[name] for name in ("Blue", "Green")}
     sent, own = dict[str, list[str]](), dict[str, dict[str, str]]()
@@ -253,40 +253,53 @@ def play(app: ServedApp, which: int, record: Recording, calm: Callable[[], None]
         read_everything(record, app, readers, fills | own[slug], shown)
 
 
+OF_A_PHASE = ("{phase}", "{submission_id}", "/errata", "/leaderboard")
+
+
+def asked_about(slug: str, addresses: dict[str, list[str]]) -> dict[str, list[str]]:
+    """What is read of a challenge: under the Ladder, only what tells of a phase or a submission."""
+    return {
+        path: queries
+        for path, queries in addresses.items()
+        if slug != LADDER or (any(part in path for part in OF_A_PHASE) and "/organize" not in path)
+    }
+
+
 def read_everything(
     record: Recording, app: ServedApp, readers: dict[str, Caller], fills: dict[str, str], shown: list[str]
 ) -> None:
-    """Every route and every page, as a visitor and as a member; with every query, for whom it may tell most.
+    """Every route and every page, as a visitor and as a member, and with every query as a member, who is told more.
 
-    A stranger, who has an account and no team, reads the routes without queries. What is not of a challenge is read
-    beside the first one only, and the pages of the Ladder by a member only. Green reads nothing: Blue reads files of both.
+    Green reads nothing, because Blue reads files of both teams.
     """
-    first, kinds = fills["slug"] != LADDER, ("{slug}", "{submission_id}")
-    routes = {path: queries for path, queries in READ.items() if first or any(kind in path for kind in kinds)}
-    for name in ("", "Blue", "Else") if first else ("", "Blue"):
-        reader = readers[name]
-        for path, queries in routes.items():
-            for submission in (shown if name == "Blue" else shown[:1]) if "{submission_id}" in path else shown[:1]:
+    for name in ("", "Blue"):
+        for path, queries in asked_about(fills["slug"], READ).items():
+            for submission in shown if name and "{submission_id}" in path else shown[:1]:
                 number = {"number": "2"} if "/switches/" in path else {}  # elsewhere, that of a tile of the log
                 target = app.url + path.format_map(fills | number | {"submission_id": submission})
-                answer = record.ask(reader, "GET", target)
-                if name == "Blue" and (tag := answer.headers.get("etag")):
-                    record.ask(reader, "GET", target, headers={"If-None-Match": tag})
-                for query in queries if name in {"", "Blue"} and submission != shown[-1] else ():
-                    record.ask(reader, "GET", f"{target}?{query}")
-    pages = {path: queries for path, queries in PAGES.items() if first or any(kind in path for kind in kinds)}
-    for name in ("", "Blue") if first else ("Blue",):
-        with closing(Reader(app.url)) as browser:
-            browser.client.headers["Accept-Encoding"] = "identity"
-            if name:
-                browser.log_in(f"{name}@example.org")
-            browser.client.headers["Host"] = "localhost"  # Pages name the address of the site, but its port is drawn.
-            for path, queries in pages.items():
-                method = "HEAD" if path.endswith("/changes") else "GET"  # a stream has no end
-                for submission in shown[:: len(shown) - 1] if name and "{submission_id}" in path else shown[:1]:
-                    target = path.format(**fills, submission_id=submission)
-                    for query in ("", *(queries if name and submission == shown[0] else ())):
-                        record.ask(browser.client, method, f"{target}{'?' if query else ''}{query}")
+                answer = record.ask(readers[name], "GET", target)
+                if name and "{phase}" in path and (tag := answer.headers.get("etag")):
+                    record.ask(readers[name], "GET", target, headers={"If-None-Match": tag})
+                if submission != shown[-1] and (name or "/leaderboard" in path):
+                    for query in queries:
+                        record.ask(readers[name], "GET", f"{target}?{query}")
+        if name or fills["slug"] != LADDER:
+            read_pages(record, app, name, fills, shown)
+
+
+def read_pages(record: Recording, app: ServedApp, name: str, fills: dict[str, str], shown: list[str]) -> None:
+    """Every page, as one of them sees it in a browser; of the submissions, a scored one and a rejected one."""
+    with closing(Reader(app.url)) as browser:
+        browser.client.headers["Accept-Encoding"] = "identity"
+        if name:
+            browser.log_in(f"{name}@example.org")
+        browser.client.headers["Host"] = "localhost"  # Pages name the address of the site, but its port is drawn.
+        for path, queries in asked_about(fills["slug"], PAGES).items():
+            method = "HEAD" if path.endswith("/changes") else "GET"  # a stream has no end
+            for submission in shown[:: len(shown) - 1] if name and "{submission_id}" in path else shown[:1]:
+                target = path.format(**fills, submission_id=submission)
+                for query in ("", *(queries if name and submission == shown[0] else ())):
+                    record.ask(browser.client, method, f"{target}{'?' if query else ''}{query}")
 
 
 def send_everything(record: Recording, slug: str, blue: Caller, green: Caller) -> list[str]:
