@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.connection import Connection
-from typing import Literal, ParamSpec, TypeVar
+from typing import Any, Literal, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -26,7 +26,7 @@ def apart(seconds: float, function: Callable[P, T], *arguments: P.args, **named:
     A nested call belongs to the process group of the outer one, and ends only its own process.
     """
     leads = multiprocessing.parent_process() is None
-    context = multiprocessing.get_context(START_METHOD)
+    context: Any = multiprocessing.get_context(START_METHOD)  # either method has what is used of it
     ours, theirs = context.Pipe(duplex=False)
     process = context.Process(target=_run, args=(theirs, leads, function, arguments, named))
     process.start()

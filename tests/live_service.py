@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PASSWORD = "a password for tests"
 MAX_WAIT_SECONDS = 120.0  # then a test fails as hung; no test measures how fast a machine is
 ANALYSIS_SECONDS = 600.0  # analyses have a low priority; beside many others, as in a shared service, none is waited for
-BACKGROUND_PACE = 0.2  # of services in tests: nobody waits seconds for a switch or the log
+BACKGROUND_PACE = 0.5  # of services in tests: nobody waits seconds for a switch or the log
 
 
 def free_port() -> int:
