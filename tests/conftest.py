@@ -2,7 +2,7 @@
 
 import gc
 import signal
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import cache
@@ -170,7 +170,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: (rank[item.path], place[item.path], item.path))
 
 
-_seconds: Counter[str] = Counter()
+_seconds: defaultdict[str, float] = defaultdict(float)
 """How long each test has taken, with the making and the end of its fixtures."""
 
 
@@ -182,7 +182,9 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Name the tests that take long without a reason in `tests/long_tests.py`."""
     unlisted = {node: seconds for node, seconds in _seconds.items() if node.partition("[")[0] not in LONG_TESTS}
-    longest = [(node, seconds) for node, seconds in Counter(unlisted).most_common(30) if seconds > LIMIT_SECONDS]
+    longest = sorted(((node, took) for node, took in unlisted.items() if took > LIMIT_SECONDS), key=lambda it: -it[1])[
+        :30
+    ]
     if longest:
         terminalreporter.section(f"more than {LIMIT_SECONDS:g} s and not in tests/long_tests.py")
         for node, seconds in longest:

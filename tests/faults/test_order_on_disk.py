@@ -3,7 +3,7 @@
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -13,6 +13,7 @@ from tests.live_service import MAX_WAIT_SECONDS, Live, eventually
 from tests.optional_tools import skip_or_fail
 from tests.postgres import PostgresServer
 from tests.races.concurrent_clients import CORRECT_PREDICTIONS, ConcurrentClients, OnPostgresql, OnSqlite, RaceTarget
+from tests.settle import settle
 
 CALLS = "fsync,fdatasync,rename,renameat,renameat2,sendto,recvfrom,write,pwrite64"
 LINE = re.compile(r"(\d+) +(?:<\.\.\. (?P<again>\w+) resumed>|(?P<call>\w+)\()(?P<rest>.*)")
@@ -76,11 +77,14 @@ def first(system_calls: list[Call], names: str, said: str, after: int) -> Call:
     raise AssertionError(f"no {names} with {said} after line {after} of:\n" + "\n".join(map(str, system_calls)))
 
 
-def recorded(service: RaceTarget, process: int, folder: Path) -> tuple[list[Call], Call, Call]:
+def recorded(
+    service: RaceTarget, process: int, folder: Path, quiet: Callable[[], None]
+) -> tuple[list[Call], Call, Call]:
     """The calls around one submission: all of them, the one that made its folder entry durable, its answer."""
     crowd = ConcurrentClients(service)
     address = crowd.challenge("ordered")
     blue = crowd.member("ordered")[0]
+    quiet()  # what was done so far is also written by the worker
     with crowd.scoring_paused(), traced(process, folder / "record"):
         answer = blue.post(address, json=CORRECT_PREDICTIONS)
         assert answer.status_code == 202, answer.text
@@ -100,7 +104,9 @@ def test_on_sqlite_bytes_name_folder_and_log_are_synced_in_this_order_before_the
     service = Live(tmp_path / "data").start()
     try:
         on = OnSqlite(service)
-        system_calls, entered, reply = recorded(on, on.scoring_process_ids()[0], tmp_path)
+        system_calls, entered, reply = recorded(
+            on, on.scoring_process_ids()[0], tmp_path, quiet=lambda: settle(service)
+        )
     finally:
         service.kill()
     row = first(system_calls, "pwrite64 write", r"assay\.sqlite3-wal>", entered.ended)
@@ -117,7 +123,7 @@ def test_on_postgresql_the_file_is_durable_before_the_commit_and_that_before_the
 ) -> None:
     with postgres.database() as url, cluster(tmp_path, url) as parts:
         parts.start(apis=1, workers=0)
-        system_calls, entered, reply = recorded(OnPostgresql(parts), parts.apis[0].pid, tmp_path)
+        system_calls, entered, reply = recorded(OnPostgresql(parts), parts.apis[0].pid, tmp_path, quiet=lambda: None)
     commit = first(system_calls, "sendto write", r"COMMIT", entered.ended)
     done = first(system_calls, "recvfrom", r"COMMIT", commit.begun)
     assert done.ended < reply.begun

@@ -128,7 +128,8 @@ def test_every_check_finds_the_fault_that_is_planted_for_it(monkeypatch: pytest.
     blind = []
     for name in names:
         with monkeypatch.context() as patch:
-            IN_PLACE.get(name, lambda _: None)(patch)
+            if name in IN_PLACE:
+                IN_PLACE[name](patch)
             faults = list(found(name))
         if not faults or not all(fault.line and str(fault).endswith(".") for fault in faults):
             blind.append(name)
