@@ -7,6 +7,7 @@ after settles the service first.
 
 import sqlite3
 import time
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Protocol
 
@@ -18,11 +19,13 @@ from tests.live_service import ANALYSIS_SECONDS, MAX_WAIT_SECONDS
 LOOK_SECONDS = 0.02
 BUILD_SECONDS = 1.0
 """For so long a board without the newest score may be shown to others than its team and organizers."""
+SOON_SECONDS = 10.0
+"""What is tried again only later than that waits for something that does not happen by itself, such as a lost file."""
 
 WORK = {
-    "submissions to be scored": "SELECT count(*) FROM score_tasks WHERE status IN ('queued', 'running')",
+    "submissions to be scored": "SELECT count(*) FROM score_tasks WHERE status IN ('queued', 'running') AND {soon}",
     "changed boards": "SELECT count(*) FROM board_changes",
-    "intervals and comparisons": "SELECT count(*) FROM analysis_tasks WHERE status IN ('queued', 'running')",
+    "intervals and comparisons": "SELECT count(*) FROM analysis_tasks WHERE status IN ('queued', 'running') AND {soon}",
     "previews": "SELECT count(*) FROM board_previews WHERE status = 'scoring'",
     "imports": "SELECT count(*) FROM imports WHERE status IN ('queued', 'running')",
     "switches": "SELECT count(*) FROM board_switches WHERE status = 'pending'",
@@ -59,8 +62,11 @@ def settle(service: Service, *, withheld: bool = False, shown: bool = False, sec
 
 def _left(address: str, work: dict[str, str]) -> dict[str, int]:
     """What is left to do, by what it is."""
-    query = "SELECT " + ", ".join(f"({each})" for each in work.values())
     url = make_url(address)
+    zone = "" if url.get_backend_name() == "sqlite" else "+00"
+    moment = (datetime.now(UTC) + timedelta(seconds=SOON_SECONDS)).strftime("%Y-%m-%d %H:%M:%S.%f") + zone
+    soon = f"(not_before IS NULL OR not_before <= '{moment}')"
+    query = "SELECT " + ", ".join(f"({each.format(soon=soon)})" for each in work.values())
     if url.get_backend_name() == "sqlite":
         file = Path(str(url.database)).resolve()
         connection = sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True, timeout=MAX_WAIT_SECONDS)
