@@ -14,6 +14,7 @@ from app.settings import Settings
 from tests.api.in_process_app import WORKER_JOBS, ServedApp, app_settings, serve_app
 from tests.faults.inspection import CORRECT_PREDICTIONS, GOLD
 from tests.live_service import PASSWORD, Caller, open_challenge
+from tests.settle import settle
 
 MAX_STATEMENTS = 28
 """Two queue the intervals of the score and the comparison of the board; three read what a receipt says, and store it and
@@ -75,10 +76,13 @@ def recorded_statements(of: str = "") -> Iterator[list[str]]:
         yield statements
 
 
-def test_a_submission_that_waits_for_its_scores_asks_the_database_for_little(blue: Caller) -> None:
+def test_a_submission_that_waits_for_its_scores_asks_the_database_for_little(
+    service_app: ServedApp, blue: Caller
+) -> None:
     assert blue.submit("pets", CORRECT_PREDICTIONS).status_code == 201  # connections are open from now on
     tried: list[list[str]] = []
     for _ in range(5):  # now and then a slot looks for work at the same moment
+        settle(service_app)  # or it computes intervals of the submission before
         with recorded_statements() as statements:
             assert blue.submit("pets", CORRECT_PREDICTIONS).status_code == 201
         tried.append(statements)
