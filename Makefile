@@ -10,8 +10,8 @@ COMPILE := pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --stri
 	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test quick lint tested compiled browser screenshots format bench fuzz explore storm simulate docs pins \
-	clean
+.PHONY: help setup run test check quick lint tested compiled browser screenshots format bench fuzz explore storm simulate \
+	docs pins clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,40 +32,44 @@ setup: $(VENV)/dev.stamp ## Create .venv with everything for running, testing an
 run: $(VENV)/run.stamp ## Run a demo challenge with five real systems, print its board, and keep serving
 	$(BIN)/assay demo $(if $(PORT),--port $(PORT))
 
-lint: $(VENV)/dev.stamp ## Check style, types and import directions
+lint: $(VENV)/dev.stamp ## Check style, types, import directions, and what documents and declarations say
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/python -m tests.repository.check
 
 format: $(VENV)/dev.stamp ## Format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-test: $(VENV)/dev.stamp compiled ## Check style, types and tests (TEST_SCOPE=full: all tests and more examples too, as in CI)
+# Either tier in one run of pytest; a third worker is of use only among tests that wait for processes.
+WORKERS := $(if $(filter full,$(TEST_SCOPE)),3,2)
+TIER := $(if $(filter full,$(TEST_SCOPE)),,-m 'not ci' -p no:schemathesis)
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --dist loadscope --no-loadscope-reorder
+PURE_TESTS := tests/archives tests/drawing tests/formats tests/golden tests/oracles tests/scoring tests/text tests/tlog \
+	tests/test_pipeline.py
+
+test: $(VENV)/dev.stamp compiled ## Check style, types and the first tier of tests, before each commit
 	$(BIN)/ruff check .
 	$(MAKE) --no-print-directory -j 2 lint tested
 
-PURE_TESTS := tests/drawing tests/formats tests/golden tests/oracles tests/scoring tests/text tests/test_pipeline.py
+check: ## Check everything as .ci/run does: both tiers of tests, with more examples and the pages
+	$(MAKE) --no-print-directory test TEST_SCOPE=full
 
-quick: $(VENV)/dev.stamp ## Check what needs no service: lint, and the tests of scoring, formats, texts and golden scores
+quick: $(VENV)/dev.stamp compiled ## Check what needs no service: lint, and the tests of scoring, formats, texts and golden scores
 	$(MAKE) --no-print-directory lint
-	$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder $(PURE_TESTS)
+	$(PYTEST) -n 2 $(TIER) $(PURE_TESTS)
 
 tested: $(VENV)/dev.stamp
-	$(BIN)/python -m pytest --ignore tests/browser -n 4 --dist loadscope --no-loadscope-reorder $(if $(filter full,$(TEST_SCOPE)),,-m 'not ci')
+	$(PYTEST) -n $(WORKERS) $(TIER)
 
 # Tests start hundreds of processes; this way none of them compiles the program again.
-compiled: $(VENV)/rewritten.stamp
-	$(BIN)/python -m compileall -q app migrations tests
-
-# pytest rewrites and compiles the tests; on a fresh checkout, one process does this for all workers.
-$(VENV)/rewritten.stamp: $(VENV)/dev.stamp
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --collect-only -qq >/dev/null 2>&1 || true  # the test run reports errors
-	touch $@
+compiled: $(VENV)/dev.stamp
+	$(BIN)/python -m compileall -q -x '/test_' app migrations tests  # pytest compiles the tests its own way
 
 browser: $(VENV)/dev.stamp ## Test the pages in Debian's Chromium (apt-get install chromium fonts-dejavu-core)
-	$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder tests/browser
+	$(PYTEST) -n 2 tests/browser
 
 screenshots: $(VENV)/dev.stamp ## Take pictures of all pages, in light, dark and narrow, into screenshots/ (ONLY=board,…)
 	$(BIN)/python -m tests.browser.screenshots $(if $(ONLY),--only $(ONLY))

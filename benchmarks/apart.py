@@ -7,10 +7,13 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.connection import Connection
-from typing import ParamSpec, TypeVar
+from typing import Literal, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+START_METHOD: Literal["spawn", "fork"] = "spawn"
+"""How the other process starts: from nothing. Tests fork, which saves the imports."""
 
 
 class Failed(Exception):
@@ -23,7 +26,7 @@ def apart(seconds: float, function: Callable[P, T], *arguments: P.args, **named:
     A nested call belongs to the process group of the outer one, and ends only its own process.
     """
     leads = multiprocessing.parent_process() is None
-    context = multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context(START_METHOD)
     ours, theirs = context.Pipe(duplex=False)
     process = context.Process(target=_run, args=(theirs, leads, function, arguments, named))
     process.start()

@@ -8,11 +8,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import ClassVar
 
 import httpx
 import psycopg
 
 from app.settings import Settings
+from tests import preloaded_scoring
 from tests.live_service import BACKGROUND_PACE, MAX_WAIT_SECONDS, PASSWORD, Caller, free_port
 from tests.migrated_databases import migrate_by_copy
 from tests.preloaded_service import SERVICE_COMMAND, PreloadedProcess, start_service
@@ -20,6 +22,9 @@ from tests.preloaded_service import SERVICE_COMMAND, PreloadedProcess, start_ser
 
 class ServiceProcess:
     """One process of the service: `api`, `worker`, or all of it (`serve`)."""
+
+    preloads_scoring: ClassVar[bool] = True
+    """Whether its scoring processes are forks of a loader instead of children that it starts itself."""
 
     def __init__(self, role: str, folder: Path, settings: dict[str, str]) -> None:
         self.role = role
@@ -49,7 +54,14 @@ class ServiceProcess:
         self._born = self._log.stat().st_size if self._log.exists() else 0
         with self._log.open("ab") as log:
             env = keep | self._settings | {name: str(self.port)}
-            self.process = start_service(self.program, [self.role], env=env, log=log, new_session=True)
+            self.process = start_service(
+                self.program,
+                [self.role],
+                env=env,
+                log=log,
+                new_session=True,
+                preloads_scoring=self.preloads_scoring,
+            )
         return self
 
     def wait_ready(self) -> "ServiceProcess":
@@ -90,8 +102,12 @@ class ServiceProcess:
     def _end(self, how: signal.Signals, *, group: bool = False) -> None:
         if self.process is None:
             return
+        forks = preloaded_scoring.forks_of(self.pid) if group else []  # which are in no group with it
         with suppress(ProcessLookupError):
             os.killpg(self.pid, how) if group else self.process.send_signal(how)
+        for fork in forks:
+            with suppress(ProcessLookupError):
+                os.kill(fork, how)
         self.process.wait(timeout=MAX_WAIT_SECONDS)
         self.process = None
 
@@ -111,6 +127,7 @@ class Cluster:
             "ASSAY_MIN_FREE": "0",
             "ASSAY_WORKERS": "1",
             "ASSAY_DATABASE_WAIT": "60",  # a writer that another holds up on a busy machine
+            "ASSAY_COMPARISON_INTERVAL": "0",  # no test waits a minute until a board is compared again
             "ASSAY_BACKGROUND_PACE": str(BACKGROUND_PACE),
             "ASSAY_STALL_SECONDS": "600",  # tests stop children for as long as they need
             "ASSAY_LOG_FORMAT": "json",
@@ -121,6 +138,7 @@ class Cluster:
         }
         self.parts: list[ServiceProcess] = []
         self._callers: list[Caller] = []
+        self._connection: psycopg.Connection | None = None
         migrate_by_copy(Settings(data_dir=folder / "data", database_url=database_url))
 
     def part(self, role: str, **settings: str) -> ServiceProcess:
@@ -173,9 +191,13 @@ class Cluster:
         return self.caller(answer.raise_for_status().json()["token"], api)
 
     def rows(self, query: str) -> list[tuple[object, ...]]:
-        """The rows of a query, read beside the service."""
-        with psycopg.connect(self.database_url.replace("+psycopg", ""), autocommit=True) as connection:
-            return connection.execute(query.encode()).fetchall()
+        """The rows of a query, read beside the service; asked again on a new connection if the last one was cut."""
+        if self._connection is not None and not self._connection.closed:
+            with suppress(psycopg.OperationalError):
+                return self._connection.execute(query.encode()).fetchall()
+            self._connection.close()
+        self._connection = psycopg.connect(self.database_url.replace("+psycopg", ""), autocommit=True)
+        return self._connection.execute(query.encode()).fetchall()
 
     def close(self) -> None:
         """End everything."""
@@ -183,6 +205,8 @@ class Cluster:
             caller.close()
         for part in self.parts:
             part.kill(group=True)
+        if self._connection is not None:
+            self._connection.close()
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 import gc
 import signal
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import cache
@@ -14,10 +15,13 @@ from httpx._transports import default as httpx_transport
 from app.settings import Settings
 from tests import hypothesis_profiles, s3_servers
 from tests.live_service import Live
+from tests.long_tests import LIMIT_SECONDS, LONG_TESTS
 from tests.optional_tools import skip_or_fail
 from tests.postgres import OwnPostgresServer, PostgresNotStarted, PostgresServer, server
+from tests.shared_statements import share_compiled_statements
 
 hypothesis_profiles.use_fixed_examples()  # before any test is imported
+share_compiled_statements()
 vars(httpx_transport)["create_ssl_context"] = cache(httpx.create_ssl_context)  # or each client reads all certificates
 gc.disable()  # until all are: what they load stays, and searching it takes a tenth of the time
 
@@ -100,35 +104,47 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("settings", ["sqlite", "postgresql"], indirect=True)
 
 
+TESTS = Path(__file__).resolve().parent
 CI_FOLDERS = frozenset({"backup", "browser", "faults", "races", "storm"})
 """Folders whose tests restore, kill, race or draw pages: .ci/run runs them, make test does not."""
+CI_FILES = frozenset({"api/test_conformance.py"})
+"""Files whose import alone takes seconds of each worker: this one draws cases for every operation."""
 CI_FIXTURES = frozenset({"postgres", "own_postgres", "postgres_database", "moto", "rclone"})
 """Servers beside the service; whatever needs one belongs to .ci/run too."""
 FIRST_TIER = "not ci"
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Whether a folder holds nothing for this run: most of a collection is the import of its files."""
-    of_tests = collection_path.parent == Path(__file__).parent
-    return True if of_tests and collection_path.name in CI_FOLDERS and config.option.markexpr == FIRST_TIER else None
+    """Whether a folder or a file holds nothing for this run: most of a collection is the import of its files."""
+    return True if config.option.markexpr == FIRST_TIER and _is_of_ci(collection_path) else None
+
+
+def _is_of_ci(path: Path) -> bool:
+    from_tests = path.relative_to(TESTS) if path.is_relative_to(TESTS) else path
+    return not CI_FOLDERS.isdisjoint(from_tests.parts[:1]) or str(from_tests) in CI_FILES
 
 
 def _needs_ci(item: pytest.Item) -> bool:
-    """Whether a test belongs to the second tier by its folder, or by a server that it needs."""
+    """Whether a test belongs to the second tier by its folder or file, or by a server that it needs."""
     parameters = getattr(item, "callspec", None)
     servers = {"postgresql", "moto", "rclone", "bucket"}
     values = {value for value in (parameters.params if parameters else {}).values() if isinstance(value, str)}
     return bool(
-        CI_FOLDERS.intersection(item.path.parts)
+        _is_of_ci(item.path)
         or CI_FIXTURES.intersection(getattr(item, "fixturenames", ()))
         or servers.intersection(values)
     )
 
 
-LONGEST = frozenset({"storm", "test_benchmarks.py", "test_pages_and_api.py", "test_two_phases.py"})
-"""Folders and files that would otherwise run alone at the end."""
+LONGEST = ("browser", "storm", "test_benchmarks.py", *{Path(node.partition("::")[0]).name for node in LONG_TESTS})
+"""Folders and files that would otherwise run alone at the end; the browser first, so that one start serves all its files."""
 WAITING_FOLDERS = ("backup", "faults", "queue", "races")
 """Folders whose tests wait more than they compute."""
+
+
+def _rank(path: Path) -> int:
+    """Which files begin: the browser, then what takes long, then the rest."""
+    return min((min(LONGEST.index(part), 1) for part in path.parts if part in LONGEST), default=2)
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are selected by their marks
@@ -150,4 +166,24 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     others = [path for path in files if path not in set(waiting)]
     place = {path: at / len(others) for at, path in enumerate(others)}
     place |= {path: 0.7 * at / len(waiting) for at, path in enumerate(waiting)}
-    items.sort(key=lambda item: (LONGEST.isdisjoint(item.path.parts), place[item.path], item.path))
+    rank = {path: _rank(path) for path in files}
+    items.sort(key=lambda item: (rank[item.path], place[item.path], item.path))
+
+
+_seconds: Counter[str] = Counter()
+"""How long each test has taken, with the making and the end of its fixtures."""
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Add up the phases of a test."""
+    _seconds[report.nodeid] += report.duration
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Name the tests that take long without a reason in `tests/long_tests.py`."""
+    unlisted = {node: seconds for node, seconds in _seconds.items() if node.partition("[")[0] not in LONG_TESTS}
+    longest = [(node, seconds) for node, seconds in Counter(unlisted).most_common(30) if seconds > LIMIT_SECONDS]
+    if longest:
+        terminalreporter.section(f"more than {LIMIT_SECONDS:g} s and not in tests/long_tests.py")
+        for node, seconds in longest:
+            terminalreporter.line(f"{seconds:6.1f} s  {node}")

@@ -29,6 +29,10 @@ from app.worker.process_pool import ScoringProcess
 ROOT = Path(__file__).resolve().parents[1]
 MAX_MESSAGE_BYTES = 1 << 18
 STANDARD_STREAMS = 3
+RANKING_DRAWS = 200
+"""Draws of the rankings of a board by all its metrics, instead of 2,000: each is compared by itself, so that they would
+cost more than all else that follows a submission. tests/scoring checks what is computed, and with how many."""
+PROGRAM = process_pool.SCORING_PROCESS_MODULE
 
 
 class PreloadedScoringProcess:
@@ -132,7 +136,11 @@ def _read(path: str) -> str:
 def use_preloaded_scoring(address: str) -> Any:
     """A patch by which pools of this process get their scoring processes from the loader at this address."""
 
-    def launch(process: ScoringProcess) -> PreloadedScoringProcess:
+    start_program = ScoringProcess._launch
+
+    def launch(process: ScoringProcess) -> "PreloadedScoringProcess | subprocess.Popen[bytes]":
+        if process_pool.SCORING_PROCESS_MODULE != PROGRAM:  # a test has put another program in its place
+            return start_program(process)
         return PreloadedScoringProcess(address, process._arguments)
 
     return mock.patch.object(ScoringProcess, "_launch", launch)
@@ -177,6 +185,7 @@ def _serve(listener: socket.socket, lifeline: socket.socket) -> dict[str, Any] |
 
 def _main() -> None:
     program = importlib.import_module(process_pool.SCORING_PROCESS_MODULE)
+    vars(importlib.import_module("app.scoring.uncertainty.rankings"))["DRAWS"] = RANKING_DRAWS
     gc.collect()
     gc.disable()
     gc.freeze()

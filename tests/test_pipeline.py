@@ -28,6 +28,7 @@ from app.pipeline import (
 from app.scoring.declaration.metric import MetricCall
 from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.declaration.task import TaskKind, TaskSpec
+from tests.each_case import for_each
 from tests.formats.reading import load_gold_both_ways
 from tests.reference_material import needs_shared, shared
 
@@ -127,7 +128,7 @@ def test_the_metrics_decide_what_is_refused(tmp_path: Path) -> None:
     assert score_predictions(gold, predictions, both).problems.total == {"unknown_label": 1, "missing_instances": 2}
 
 
-@pytest.mark.parametrize("duplicates", ["set", "multiset"])
+@for_each("duplicates", ["set", "multiset"])
 def test_a_value_does_not_depend_on_what_else_is_asked(tmp_path: Path, duplicates: str) -> None:
     """One metric reads repetitions once, another counts them: also those of a label outside the vocabulary."""
     gold = load(tmp_path, [{"id": "i", "labels": ["a", "b"]}], task="multilabel", classes=list("abcd"))
@@ -216,7 +217,7 @@ def test_of_listed_ids_void_ones_need_not_be_given(tmp_path: Path) -> None:
     assert found.labels.n == 1
 
 
-@pytest.mark.parametrize("was_on", [True, False])
+@for_each("was_on", [True, False])
 def test_the_garbage_collector_is_left_as_it_was_found(was_on: bool) -> None:
     before = gc.isenabled()
     try:
@@ -298,7 +299,7 @@ CHALLENGES = [
 
 
 @needs_shared
-@pytest.mark.parametrize(("name", "task"), CHALLENGES)
+@for_each("name, task", CHALLENGES)
 def test_real_challenges_load_without_problems_and_agree_with_a_plain_reading(name: str, task: TaskKind) -> None:
     folder = shared() / "challenges" / name
     classes = json.loads((folder / "classes.json").read_text(encoding="utf-8"))
@@ -343,8 +344,8 @@ def test_rules_given_outright_replace_those_of_the_metrics(tmp_path: Path) -> No
     assert outcome.scores["all"]["accuracy"].value == 0.25
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "task"),
+@for_each(
+    "name, content, task",
     [
         ("g.json", '[{"id":"a","label":"x"}]', "multiclass"),
         ("g.json", '{"predictions":[{"id":"a","labels":["x"]}]}', "multilabel"),

@@ -104,8 +104,7 @@ def items(
             raise typer.BadParameter("with --gold it has to be a folder of prediction files", param_hint="FOLDER")
         settings = {"task": task, "positive_label": positive_label, "classes": classes, "gold_metadata": gold_metadata}
         pairs = value_parsing.parse_option_pairs(option or ())
-        metrics = metric or ["f1_macro"]
-        scored = score_folder(out, Path(source), gold, settings, metrics=metrics, options=pairs)
+        scored = score_folder(out, Path(source), gold, settings, metrics=metric or ["f1_macro"], options=pairs)
         _answer(out, asked, FolderItems(scored))
         if not as_json:
             out.notes(scored.notes)

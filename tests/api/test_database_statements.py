@@ -2,7 +2,7 @@
 
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -40,24 +40,39 @@ def register_blue(service_app: ServedApp) -> Caller:
     return service_app.caller(token.json()["token"]).join("pets", "Blue")
 
 
+Noted = Callable[[Connection, str, Any], None]
+_NOTES: list[Noted] = []
+
+
+@event.listens_for(Engine, "before_cursor_execute")
+def _note(connection: Connection, _cursor: object, statement: str, parameters: Any, *_: object) -> None:
+    """Registered once: whoever listens or stops while other threads ask the database makes them fail."""
+    for note in tuple(_NOTES):
+        note(connection, statement, parameters)
+
+
+@contextmanager
+def noted_by(note: Noted) -> Iterator[None]:
+    """Call this before each statement while the block lasts."""
+    _NOTES.append(note)
+    try:
+        yield
+    finally:
+        _NOTES.remove(note)
+
+
 @contextmanager
 def recorded_statements(of: str = "") -> Iterator[list[str]]:
     """The statements of all connections while the block lasts; `of` begins the names of the threads that count."""
     statements: list[str] = []
-    lock = threading.Lock()
 
-    def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+    def note(_connection: Connection, statement: str, _parameters: Any) -> None:
         name = threading.current_thread().name
-        if name.startswith(WORKER_JOBS) or not name.startswith(of):
-            return
-        with lock:
+        if name.startswith(of) and not name.startswith(WORKER_JOBS):
             statements.append(statement)
 
-    event.listen(Engine, "before_cursor_execute", note)
-    try:
+    with noted_by(note):
         yield statements
-    finally:
-        event.remove(Engine, "before_cursor_execute", note)
 
 
 def test_a_submission_that_waits_for_its_scores_asks_the_database_for_little(blue: Caller) -> None:
@@ -72,7 +87,7 @@ def test_a_submission_that_waits_for_its_scores_asks_the_database_for_little(blu
     assert sum("BEGIN IMMEDIATE" in statement for statement in statements) == 3  # stored, claimed, settled
 
 
-@pytest.mark.parametrize("settings", ["sqlite", "postgresql"], indirect=True)
+@pytest.mark.both_databases
 def test_a_submission_is_stored_by_few_statements(settings: Settings, tmp_path: Path) -> None:
     """The same on both databases, but for those that PostgreSQL does at once or SQLite does not need."""
     served = app_settings(tmp_path / "data", database_url=settings.database_url, files_shared=True)
@@ -106,19 +121,16 @@ def test_a_submission_reads_through_indexes_that_no_parameter_decides(blue: Call
     """No statement about a phase reads a whole table, nor is compiled anew as a parameter decides about an index."""
     explained: dict[str, list[str]] = {}
 
-    def explain(connection: Connection, cursor: Any, statement: str, parameters: Any, *_: object) -> None:
+    def explain(connection: Connection, statement: str, parameters: Any) -> None:
         if threading.current_thread().name.startswith(WORKER_JOBS):  # that compare boards, for example
             return
         if statement.lstrip().startswith(("SELECT", "WITH")):
             plan = connection.connection.cursor().execute(f"EXPLAIN QUERY PLAN {statement}", parameters).fetchall()
             explained[statement] = [row[3] for row in plan]
 
-    event.listen(Engine, "before_cursor_execute", explain)
-    try:
+    with noted_by(explain):
         blue.submit("pets", CORRECT_PREDICTIONS).raise_for_status()
         blue.submit("pets", CORRECT_PREDICTIONS, wait=0).raise_for_status()
-    finally:
-        event.remove(Engine, "before_cursor_execute", explain)
     admission = [each for each in explained if "recipes.status" in each]
     assert len(admission) >= 3  # with the token, in the transaction, and for the reply with scores
     for statement in admission:

@@ -208,39 +208,42 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-@pytest.mark.parametrize("size", [0, 13])
-def test_a_hostile_form_is_refused_and_leaves_no_file(admin: Caller, folder: Path, name: str, size: int) -> None:
-    body, words = HOSTILE[name]
-    before = files_in(folder)
+def test_a_hostile_form_is_refused_and_leaves_no_file(admin: Caller, folder: Path) -> None:
     headers = {"Content-Type": f"multipart/form-data; boundary={BOUNDARY}"}
-    for query in ({"dry_run": "true"}, {}):
-        content = chunks(body, size) if size else body
-        answer = admin.post(SUBMISSIONS, params={"team": "T", **query}, content=content, headers=headers)
-        assert answer.status_code == 400, answer.text
-        assert answer.json()["code"] == "bad_request"
-        assert words in answer.json()["detail"] + answer.json()["remedy"]
-    assert files_in(folder) == before
+    before = files_in(folder)
+    for name, (body, words) in HOSTILE.items():
+        for query in ({"dry_run": "true"}, {}):
+            answer = admin.post(SUBMISSIONS, params={"team": "T", **query}, content=body, headers=headers)
+            assert answer.status_code == 400, (name, answer.text)
+            assert answer.json()["code"] == "bad_request"
+            assert words in answer.json()["detail"] + answer.json()["remedy"], name
+        assert files_in(folder) == before, name
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_form_is_refused_wherever_the_network_cuts_it(name: str) -> None:
-    body, words = HOSTILE[name]
-
-    async def read(cut: int) -> None:
+def test_a_hostile_form_is_refused_wherever_the_network_cuts_it() -> None:
+    async def read(body: bytes, cut: int) -> str:
         async def received() -> AsyncIterator[bytes]:
             yield body[:cut]
             yield body[cut:]
 
         form = FormFile(f"multipart/form-data; boundary={BOUNDARY}", "", received())
-        await form.open()
-        async for _ in form.content():
-            pass
+        try:
+            await form.open()
+            async for _ in form.content():
+                pass
+        except BadRequest as refused:
+            return f"{refused.detail} {refused.advice}"
+        return "it is read"
 
-    for cut in range(min(len(body), 300) + 1):
-        with pytest.raises(BadRequest) as refused:
-            asyncio.run(read(cut))
-        assert words in f"{refused.value.detail} {refused.value.advice}", cut
+    async def read_all() -> list[tuple[str, int, str]]:
+        found = [
+            (name, cut, await read(body, cut))
+            for name, (body, _) in HOSTILE.items()
+            for cut in range(min(len(body), 300) + 1)
+        ]
+        return [each for each in found if each[2] == "it is read" or HOSTILE[each[0]][1] not in each[2]]
+
+    assert asyncio.run(read_all()) == []
 
 
 @pytest.mark.parametrize(

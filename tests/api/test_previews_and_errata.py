@@ -7,7 +7,8 @@ import pytest
 
 from app.store.queries import ranked_values
 from tests.api.in_process_app import ServedApp, app_settings, serve_app
-from tests.live_service import PASSWORD, Caller, eventually, open_challenge
+from tests.live_service import PASSWORD, Caller, open_challenge
+from tests.settle import settle
 
 N = 20
 IDS = [f"t{number:02}" for number in range(2 * N)]
@@ -59,25 +60,26 @@ def person(app: ServedApp, name: str) -> Caller:
     return app.caller(app.caller().post("/tokens", json=login).json()["token"])
 
 
-def computed(admin: Caller, path: str) -> Any:
+def computed(app: ServedApp, path: str) -> Any:
     """A preview that is started and awaited."""
-    assert admin.post(path).status_code == 202
-    found: list[Any] = []
-
-    def is_done() -> bool:
-        found[:] = [admin.get(path).json()]
-        return bool(found[0]["status"] != "scoring")
-
-    eventually(is_done, "the preview is computed")
-    return found[0]
+    assert app.admin().post(path).status_code == 202
+    settle(app)
+    return app.admin().get(path).json()
 
 
-def correct(admin: Caller, slug: str, gold: list[dict[str, str]], **order: Any) -> None:
+def correct(app: ServedApp, slug: str, gold: list[dict[str, str]]) -> None:
     """Upload gold and activate it."""
+    admin = app.admin()
     version = admin.post(f"{MAIN.format(slug)}/gold", json=gold).json()["version"]
+    activate(app, slug, version)
+
+
+def activate(app: ServedApp, slug: str, version: int, **order: Any) -> None:
+    """Activate gold, and wait until the board has switched."""
     path = f"{MAIN.format(slug)}/gold/{version}"
-    assert admin.post(f"{path}/activate", json={"reason": "Wrong labels."} | order).status_code == 202
-    eventually(lambda: admin.get(path).json()["status"] == "active", "the board has switched")
+    assert app.admin().post(f"{path}/activate", json={"reason": "Wrong labels."} | order).status_code == 202
+    settle(app)
+    assert app.admin().get(path).json()["status"] == "active"
 
 
 def moves(part: dict[str, Any]) -> list[tuple[Any, ...]]:
@@ -86,12 +88,12 @@ def moves(part: dict[str, Any]) -> list[tuple[Any, ...]]:
 
 def test_a_preview_shows_both_boards_and_touches_none(app: ServedApp, opened: Callable[..., str]) -> None:
     slug, admin = opened(), app.admin()
-    app.wait_until_analysed()
+    settle(app)
     before = app.caller().board(slug).json()
     admin.post(f"{MAIN.format(slug)}/gold", json=relabelled(3, drop=1)).raise_for_status()
     path = f"{MAIN.format(slug)}/gold/2/preview"
     assert admin.get(path).status_code == 404
-    found = computed(admin, path)
+    found = computed(app, path)
     assert (found["status"], found["outdated"], found["progress"]["scored"]) == ("done", False, 2)
     assert (found["from"]["gold"], found["to"]["gold"]) == (1, 2)
     assert found["gold_changes"]["counts"]["relabelled"] == 3
@@ -112,13 +114,13 @@ def test_a_preview_is_outdated_once_the_board_changes(app: ServedApp, opened: Ca
     slug, admin = opened(), app.admin()
     admin.post(f"{MAIN.format(slug)}/gold", json=relabelled(5)).raise_for_status()
     path = f"{MAIN.format(slug)}/gold/2/preview"
-    computed(admin, path)
+    computed(app, path)
     blue = person(app, "Blue")
     sent = blue.submit(slug, answers(range(0))).json()["id"]
     found = admin.get(path).json()
     assert (found["status"], found["outdated"]) == ("done", True)
     assert "Preview again" in found["remedy"]
-    assert computed(admin, path)["outdated"] is False
+    assert computed(app, path)["outdated"] is False
     blue.post(f"/submissions/{sent}/withdraw").raise_for_status()
     assert admin.get(path).json()["outdated"] is True
     assert admin.delete(f"{MAIN.format(slug)}/gold/2").status_code == 204
@@ -133,7 +135,7 @@ def test_a_recipe_is_previewed_in_every_phase_that_it_scores(app: ServedApp, ope
     admin.post(f"/challenges/{slug}/phases/second/gold?activate=true", json=GOLD).raise_for_status()
     draft = admin.put(f"/challenges/{slug}/recipe", json=RECIPE | {"metrics": ["accuracy", "mcc"]}).json()
     assert draft["status"] == "draft"
-    found = computed(admin, f"/challenges/{slug}/recipe/{draft['version']}/preview")
+    found = computed(app, f"/challenges/{slug}/recipe/{draft['version']}/preview")
     assert [each["phase"] for each in found["phases"]] == ["main", "second"]
     row = found["phases"][0]["result"]["splits"]["public"]["rows"][0]
     assert (sorted(row["before"]["scores"]), sorted(row["after"]["scores"])) == (
@@ -147,7 +149,7 @@ def test_errata_show_what_moved_and_no_label(app: ServedApp, opened: Callable[..
     slug, admin = opened(), app.admin()
     path = f"/challenges/{slug}/errata"
     assert app.caller().get(path).json()["items"] == []
-    correct(admin, slug, FOR_GREEN)
+    correct(app, slug, FOR_GREEN)
     erratum = app.caller().get(path).json()["items"][0]
     assert (erratum["reason"], erratum["from"]["gold"], erratum["to"]["gold"]) == ("Wrong labels.", 1, 2)
     assert erratum["gold_changes"]["counts"]["relabelled"] == 5
@@ -163,10 +165,8 @@ def test_errata_show_what_moved_and_no_label(app: ServedApp, opened: Callable[..
     assert app.caller().patch(switch, json={"lists_instances": True}).status_code == 401
     assert admin.patch(switch, json={"lists_instances": True}).json()["lists_instances"] is True
     assert app.caller().get(path).json()["items"][0]["instances"]["relabelled"] == IDS[3:8]
-    back = {"reason": "They were right.", "lists_instances": True}
-    assert admin.post(f"{MAIN.format(slug)}/gold/1/activate", json=back).status_code == 202
-    eventually(lambda: len(app.caller().get(path).json()["items"]) == 2, "the board has switched back")
-    erratum = app.caller().get(path).json()["items"][0]
+    activate(app, slug, 1, reason="They were right.", lists_instances=True)
+    erratum, _ = app.caller().get(path).json()["items"]
     assert erratum["instances"]["relabelled"] == IDS[3:8]
     assert moves(erratum["boards"]["public"]) == [("Blue", "up", 1), ("Green", "down", -1)]
 
@@ -183,15 +183,15 @@ def test_a_change_of_selection_alone_has_an_erratum(app: ServedApp, opened: Call
 @pytest.mark.parametrize("leaderboard", ["hidden", "after_close"])
 def test_ranks_of_a_hidden_board_are_withheld(app: ServedApp, opened: Callable[..., str], leaderboard: str) -> None:
     slug, admin = opened(leaderboard=leaderboard), app.admin()
-    correct(admin, slug, relabelled(5))
+    correct(app, slug, relabelled(5))
     erratum = app.caller().get(f"/challenges/{slug}/errata").json()["items"][0]
     assert (erratum["boards"], bool(erratum["withheld"]), erratum["reason"]) == ({}, True, "Wrong labels.")
     assert admin.get(f"/challenges/{slug}/errata").json()["items"][0]["boards"]
 
 
 def test_an_anonymous_board_has_errata_without_names(app: ServedApp, opened: Callable[..., str]) -> None:
-    slug, admin = opened(anonymous=True), app.admin()
-    correct(admin, slug, FOR_GREEN)
+    slug = opened(anonymous=True)
+    correct(app, slug, FOR_GREEN)
     answer = app.caller().get(f"/challenges/{slug}/errata")
     assert not any(name in answer.text for name in ("Blue", "Green"))
     rows = answer.json()["items"][0]["boards"]["public"]["rows"]
@@ -205,10 +205,10 @@ def test_an_anonymous_board_has_errata_without_names(app: ServedApp, opened: Cal
 def test_under_a_ladder_only_its_outputs_are_shown(app: ServedApp, opened: Callable[..., str]) -> None:
     slug, admin = opened(recipe=RECIPE | {"ladder": {"step": 0.1}}), app.admin()
     admin.post(f"{MAIN.format(slug)}/gold", json=FOR_GREEN).raise_for_status()
-    found = computed(admin, f"{MAIN.format(slug)}/gold/2/preview")
+    found = computed(app, f"{MAIN.format(slug)}/gold/2/preview")
     told = [row["after"]["scores"]["accuracy"]["value"] for row in found["result"]["ladder"]["rows"]]
     assert told == [1.0, 0.6]
-    correct(admin, slug, FOR_GREEN)
+    correct(app, slug, FOR_GREEN)
     erratum = app.caller().get(f"/challenges/{slug}/errata").json()["items"][0]
     assert erratum["ladder"] is True
     # Both were told 0.8 and tied; Green stays first, so only Blue moves.
@@ -225,9 +225,7 @@ def test_errata_of_versions_that_were_drafted_side_by_side(app: ServedApp, opene
         admin.post(f"{MAIN.format(slug)}/gold", json=gold).json()["version"] for gold in (relabelled(3), relabelled(5))
     ]
     for number in numbers:
-        path = f"{MAIN.format(slug)}/gold/{number}"
-        admin.post(f"{path}/activate", json={"reason": "Wrong labels."}).raise_for_status()
-        eventually(lambda path=path: admin.get(path).json()["status"] == "active", "the board has switched")  # type: ignore[misc]
+        activate(app, slug, number)
     newest = admin.get(f"/challenges/{slug}/errata").json()["items"][0]
     assert (newest["from"]["gold"], newest["to"]["gold"]) == (2, 3)
     assert newest["gold_changes"]["counts"]["relabelled"] == 2

@@ -19,8 +19,9 @@ from app.runtime.telemetry import Telemetry, prometheus_text
 from app.settings import Settings
 from tests.api.conftest import GOLD
 from tests.api.in_process_app import ADMIN_TOKEN, ServedApp, app_settings, serve_app
-from tests.live_service import MAX_WAIT_SECONDS, PASSWORD, wait_for_analyses
+from tests.live_service import MAX_WAIT_SECONDS, PASSWORD
 from tests.prometheus_scrape import Scrape, scrape
+from tests.settle import settle
 
 LABELS = {row["id"]: row["label"] for row in GOLD}
 FORWARDED = {"X-Forwarded-For": "192.0.2.7"}
@@ -100,7 +101,7 @@ def test_a_refusal_is_counted_under_its_code_and_the_template_of_its_route(
 def test_build_time_and_age_of_boards_are_measured(app: ServedApp) -> None:
     admin, board = app.admin(), "/challenges/digits/phases/main/leaderboard"  # an organizer sees new scores at once
     admin.submit("digits", LABELS, team="Blue").raise_for_status()
-    wait_for_analyses(admin, "digits")  # each interval has the board built again
+    settle(app)  # each interval has the board built again
     admin.get(board).raise_for_status()
     before = scrape(app.url)
     assert admin.submit("digits", LABELS, team="Blue").json()["status"] == "finished"

@@ -346,6 +346,7 @@ def test_reports_and_templates_stand_in_the_line_of_dry_runs(app: ServedApp, gat
         assert {each.result(MAX_WAIT_SECONDS).status_code for each in [first, *asked]} == {200}
 
 
+@pytest.mark.ci
 def test_a_dry_run_has_a_time_limit_of_its_own_which_is_not_the_fault_of_the_file(tmp_path: Path) -> None:
     with serve_app(app_settings(tmp_path / "data", reading_seconds=2)) as app:
         open_challenge(app.admin(), "digits", GOLD)

@@ -12,7 +12,7 @@ GOLD = [{"id": f"t{number}", "label": "cat" if number % 2 else "dog"} for number
 TRUTH = {row["id"]: row["label"] for row in GOLD}
 
 
-@pytest.mark.parametrize("settings", ["sqlite", "postgresql"], indirect=True)
+@pytest.mark.both_databases
 def test_organizers_and_administrators_see_the_use_of_the_site(settings: Settings, tmp_path: Path) -> None:
     served = app_settings(tmp_path / "data", database_url=settings.database_url, files_shared=True)
     with serve_app(served) as service:

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from app.settings import Settings
-from tests.backup.installation import backup, fill_installation
+from app.store import migrate
+from tests.backup.installation import backup, fill_installation, upgrade_by_copy
+from tests.migrated_databases import migrate_by_copy
 from tests.postgres import PostgresServer
 from tests.s3_servers import S3Server
 
@@ -30,8 +32,21 @@ def backup_folder(source: Settings, folder: Path) -> Path:
     return folder
 
 
+@pytest.fixture(autouse=True)
+def schemas_are_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bring empty SQLite databases to the newest schema without running all revisions, which others test."""
+    monkeypatch.setattr(migrate, "upgrade", upgrade_by_copy)
+
+
+@pytest.fixture
+def target(bare_target: Settings) -> Settings:
+    """An empty installation, with the schema alone: restores to PostgreSQL do not migrate it each time."""
+    migrate_by_copy(bare_target)
+    return bare_target
+
+
 @pytest.fixture(params=INSTALLATION_KINDS)
-def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Settings]:
+def bare_target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Settings]:
     """Where nothing is yet: SQLite and a folder, PostgreSQL and a folder, PostgreSQL and a bucket."""
     if request.param == "sqlite":
         yield Settings(data_dir=tmp_path / "new")

@@ -1,19 +1,21 @@
 """A small installation with a row in every table and the files they name, its commands, and a look at all of it."""
 
 import os
+import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import select, text, true, update
+from sqlalchemy.engine import make_url
 
 from app.files import PREPARED_GOLD, FileStore, new_key
 from app.runtime.data_folder import open_file_store
 from app.settings import Settings
-from app.store import database_copy
+from app.store import database_copy, migrate
 from app.store.session import Database
 from app.store.tables import (
     AuditEntry,
@@ -26,7 +28,7 @@ from app.store.tables import (
     Submission,
 )
 from tests.cli.run_command import CommandResult, run_assay
-from tests.migrated_databases import migrate_by_copy
+from tests.migrated_databases import create_migrated_sqlite, migrate_by_copy
 from tests.store.sample_rows import fill_tables
 
 CONTENTS = {
@@ -35,7 +37,23 @@ CONTENTS = {
     ChallengeFile: b"id,label\nt9,cat\n",
 }
 ADMIN_TOKEN = "the token of the administrator, long enough"
+UPGRADE = migrate.upgrade  # before a test replaces it
 PASSED_SETTINGS = ("database_url", "files_shared", "files_url", "s3_endpoint", "s3_access_key")
+
+
+def upgrade_by_copy(settings: Settings, revision: str = "head") -> tuple[str | None, str | None]:
+    """As `migrate.upgrade`; an empty SQLite database becomes a copy of a migrated one."""
+    path = Path(make_url(settings.database).database or "")
+    if not settings.database.startswith("sqlite") or (path.exists() and path.stat().st_size):
+        return UPGRADE(settings, revision)
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path.touch(mode=0o600)
+    template = path.with_name("template.sqlite3")
+    create_migrated_sqlite(template)
+    with closing(sqlite3.connect(template)) as migrated, closing(sqlite3.connect(path)) as empty:
+        migrated.backup(empty)
+    template.unlink()
+    return None, migrate.head_revision()
 
 
 @contextmanager

@@ -41,8 +41,9 @@ from tests.backup.installation import (
 
 
 def test_every_row_and_file_comes_back_through_either_kind_of_database(
-    source: Settings, backup_folder: Path, target: Settings, tmp_path: Path
+    source: Settings, backup_folder: Path, bare_target: Settings, tmp_path: Path
 ) -> None:
+    target = bare_target
     before = all_rows(source)
     assert all(rows for name, rows in before.items() if name not in database_copy.TRANSIENT_TABLES)
     assert restore(target, backup_folder).value()["waiting"] == 1
@@ -55,6 +56,7 @@ def test_every_row_and_file_comes_back_through_either_kind_of_database(
     assert sorted(stored(source).values()) == sorted(CONTENTS.values())
 
 
+@pytest.mark.parametrize("bare_target", ["sqlite", "postgresql"], indirect=True)  # kinds of databases
 def test_the_audit_trail_shows_a_restore_and_still_only_grows(backup_folder: Path, target: Settings) -> None:
     assert restore(target, backup_folder).status == 0
     with open_database(target) as db:
@@ -94,6 +96,7 @@ def test_a_backup_is_for_its_owner_alone_and_holds_no_key(source: Settings, fold
     assert ADMIN_TOKEN in keys.read_text()
 
 
+@pytest.mark.parametrize("bare_target", ["sqlite", "bucket"], indirect=True)  # kinds of stores, and of databases
 def test_prepared_gold_is_not_in_a_backup(source: Settings, folder: Path, target: Settings) -> None:
     before, uploads, content = all_rows(source), stored(source), prepare_gold(source)
     local_file = source.data_dir / PREPARED_GOLD_FOLDER / "0.gold"
@@ -111,7 +114,7 @@ def test_prepared_gold_is_not_in_a_backup(source: Settings, folder: Path, target
 
 def leave_prepared_file(settings: Settings) -> None:
     """Prepared gold of an earlier installation in the same store."""
-    settings.data_dir.mkdir()
+    settings.data_dir.mkdir(exist_ok=True)
     path = settings.data_dir / "left"
     path.write_bytes(b"of gold that is gone")
     file_store_of(settings).put(new_key(PREPARED_GOLD), path, path.stat().st_size)
@@ -125,6 +128,7 @@ def test_keys_come_back_where_they_are_given(source: Settings, folder: Path, tmp
     assert (token.read_text(), token.stat().st_mode & 0o777) == (f"{ADMIN_TOKEN}\n", 0o600)
 
 
+@pytest.mark.parametrize("bare_target", ["sqlite", "postgresql"], indirect=True)  # kinds of databases
 def test_what_was_running_is_queued_again_without_an_interruption(
     source: Settings, folder: Path, target: Settings
 ) -> None:
@@ -227,12 +231,12 @@ def test_keys_are_never_written_into_the_backup_nor_over_a_file(source: Settings
     assert not folder.exists()
 
 
-@pytest.mark.parametrize("text", ["", "{}", '{"format": 1, "keys": {}}', '{"format": 1, "keys": {"../lock": "x"}}'])
-def test_a_file_that_holds_no_keys_is_refused(backup_folder: Path, tmp_path: Path, text: str) -> None:
+def test_a_file_that_holds_no_keys_is_refused(backup_folder: Path, tmp_path: Path) -> None:
     keys, new = tmp_path / "keys.json", Settings(data_dir=tmp_path / "new")
-    keys.write_text(text)
-    require_refused(restore(new, backup_folder, "--keys", keys), "keys_unreadable", str(keys))
-    assert not new.data_dir.exists()
+    for text in ("", "{}", '{"format": 1, "keys": {}}', '{"format": 1, "keys": {"../lock": "x"}}'):
+        keys.write_text(text)
+        require_refused(restore(new, backup_folder, "--keys", keys), "keys_unreadable", str(keys))
+        assert not new.data_dir.exists()
 
 
 def test_a_key_that_is_there_is_not_replaced_by_another(source: Settings, folder: Path, tmp_path: Path) -> None:

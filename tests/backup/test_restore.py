@@ -20,6 +20,7 @@ from app.store import migrate
 from app.store.tables import Team, WorkerRow
 from app.store.types import utcnow
 from tests.backup.installation import (
+    UPGRADE,
     all_rows,
     backup,
     command_environment,
@@ -39,6 +40,7 @@ def test_a_backup_of_an_earlier_schema_is_migrated_and_stays_as_it_is(
     scripts = shutil.copytree(package_data_folder("migrations"), tmp_path / "scripts")
     (scripts / "versions" / "next.py").write_text(NEXT.replace("HEAD", migrate.head_revision() or ""))
     monkeypatch.setattr(migrate, "package_data_folder", lambda _name: scripts)
+    monkeypatch.setattr(migrate, "upgrade", UPGRADE)
     before = file_sha256(backup_folder / "assay.sqlite3")
     new = Settings(data_dir=tmp_path / "new")
     assert restore(new, backup_folder).status == 0
@@ -48,6 +50,7 @@ def test_a_backup_of_an_earlier_schema_is_migrated_and_stays_as_it_is(
     assert file_sha256(backup_folder / "assay.sqlite3") == before
 
 
+@pytest.mark.parametrize("bare_target", ["sqlite", "postgresql"], indirect=True)  # kinds of databases
 def test_a_team_that_merged_into_a_younger_one_comes_back(source: Settings, folder: Path, target: Settings) -> None:
     with open_database(source) as db, db.write() as session:
         older = session.scalars(select(Team)).one()
@@ -129,18 +132,16 @@ SPOILED: dict[str, tuple[Callable[[Path], object], str, str]] = {
 }
 
 
-@pytest.mark.parametrize("damage", SPOILED)
-def test_a_backup_that_is_not_whole_is_refused_before_anything_is_written(
-    backup_folder: Path, tmp_path: Path, damage: str
-) -> None:
-    spoil, code, word = SPOILED[damage]
-    spoil(backup_folder)
-    require_refused(restore(Settings(data_dir=tmp_path / "new"), backup_folder), code, word)
-    assert not (tmp_path / "new").exists()
+def test_a_backup_that_is_not_whole_is_refused_before_anything_is_written(backup_folder: Path, tmp_path: Path) -> None:
+    for damage, (spoil, code, word) in SPOILED.items():
+        spoiled = shutil.copytree(backup_folder, tmp_path / damage)
+        spoil(spoiled)
+        require_refused(restore(Settings(data_dir=tmp_path / "new"), spoiled), code, word)
+        assert not (tmp_path / "new").exists(), damage
 
 
+@pytest.mark.parametrize("bare_target", ["sqlite", "bucket"], indirect=True)  # kinds of stores, and of databases
 def test_only_an_empty_database_is_restored_into(backup_folder: Path, target: Settings) -> None:
-    migrate.upgrade(target)  # a schema alone is empty
     with open_database(target) as db, db.write() as session:
         fill_tables(session)
     before = all_rows(target)
@@ -149,6 +150,7 @@ def test_only_an_empty_database_is_restored_into(backup_folder: Path, target: Se
     assert stored(target) == {}
 
 
+@pytest.mark.parametrize("bare_target", ["sqlite", "bucket"], indirect=True)  # kinds of stores, and of databases
 def test_files_of_another_installation_are_not_mixed_with_those_of_a_backup(
     backup_folder: Path, target: Settings
 ) -> None:
@@ -159,6 +161,7 @@ def test_files_of_another_installation_are_not_mixed_with_those_of_a_backup(
     assert list(stored(target)) == [key]
 
 
+@pytest.mark.parametrize("bare_target", ["sqlite", "bucket"], indirect=True)  # kinds of stores, and of databases
 def test_a_damaged_file_that_is_already_there_is_replaced(
     source: Settings, backup_folder: Path, target: Settings
 ) -> None:
@@ -177,11 +180,10 @@ def test_nothing_is_restored_under_a_service_at_work(backup_folder: Path, tmp_pa
     assert restore(new, backup_folder).status == 0
 
 
-@pytest.mark.parametrize("target", ["postgresql"], indirect=True)
+@pytest.mark.parametrize("bare_target", ["postgresql"], indirect=True)
 def test_nothing_is_restored_under_a_worker_that_lives_and_a_dead_one_is_forgotten(
     backup_folder: Path, target: Settings
 ) -> None:
-    migrate.upgrade(target)
     with open_database(target) as db:
         with db.write() as session:
             now = utcnow()
@@ -219,9 +221,9 @@ root(["restore", sys.argv[2], "--data-dir", sys.argv[3]])
 
 
 @pytest.mark.parametrize(
-    ("target", "amid"),  # each kind of store and each kind of database once
+    ("bare_target", "amid"),  # each kind of store and each kind of database once
     [("sqlite", "files"), ("bucket", "files"), ("sqlite", "rows"), ("postgresql", "rows")],
-    indirect=["target"],
+    indirect=["bare_target"],
 )
 def test_a_restore_that_is_killed_leaves_no_row_and_can_be_done_again(
     source: Settings, backup_folder: Path, target: Settings, amid: str

@@ -1,4 +1,7 @@
-"""One browser and one filled service for all tests of a process."""
+"""One browser and one filled service for all tests of this folder in a process.
+
+The browser runs an event loop in the thread of the tests, so it has to be gone before the tests of other folders.
+"""
 
 from collections.abc import Iterator
 
@@ -10,14 +13,14 @@ from tests.browser.filled_site import SETTINGS, FilledSite, fill
 from tests.live_service import Live
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     """Debian's Chromium."""
     with chromium.launched(chromium.executable()) as started:
         yield started
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FilledSite]:
     """A service with real challenges, people and submissions, which tests only read."""
     live = Live(tmp_path_factory.mktemp("site") / "data", **SETTINGS).start()

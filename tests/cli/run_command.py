@@ -21,7 +21,7 @@ class CommandResult:
         return json.loads(self.out)
 
 
-def run_assay(*words: object, stdin: str | None = None) -> CommandResult:
+def run_assay(*words: object, stdin: str | bytes | None = None) -> CommandResult:
     result = CliRunner().invoke(root, [str(word) for word in words], input=stdin, prog_name="assay")
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception

@@ -18,6 +18,7 @@ from app.settings import Settings
 from app.store.session import Database
 from tests.cli.run_command import CommandResult, run_assay
 from tests.live_service import MAX_WAIT_SECONDS
+from tests.migrated_databases import create_migrated_sqlite
 
 PASSWORD = "a long enough password"
 
@@ -31,7 +32,7 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def ready(folder: Path) -> Path:
     """A folder with an empty database."""
-    assert run_assay("migrate", "--data-dir", folder).status == 0
+    create_migrated_sqlite(folder / "assay.sqlite3")
     return folder
 
 

@@ -1,4 +1,4 @@
-"""The Tab key completes slugs, phases, teams, versions and ids in a real shell, from a real service."""
+"""The Tab key completes slugs, phases, teams, versions and ids from a real service; once, in a real shell."""
 
 import os
 import shutil
@@ -7,7 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from app.cli import root
 from tests.journeys.support import CORRECT_PREDICTIONS, People, create_challenge, require_finished
 from tests.live_service import Caller, Live, eventually, free_port
 
@@ -20,7 +22,7 @@ def people(live: Live) -> People:
     return People(live)
 
 
-def press_tab(line: str, **environment: str) -> list[str]:
+def press_tab_in_bash(line: str, **environment: str) -> list[str]:
     """What bash offers for the last word of a line, with the completion that the command itself prints."""
     command = Path(sys.executable).parent / "assay"
     script = f"""
@@ -39,15 +41,23 @@ def press_tab(line: str, **environment: str) -> list[str]:
     return done.stdout.split()
 
 
+def asked_by_a_shell(**variables: str) -> str:
+    """What the command answers a shell that asks by these variables."""
+    ran = CliRunner().invoke(root, [], prog_name="assay", env=variables)
+    assert (ran.exit_code, ran.stderr) == (0, "")
+    return ran.stdout
+
+
+def press_tab(line: str, **environment: str) -> list[str]:
+    """What bash is answered when the Tab key is pressed at the end of a line."""
+    words = [*line.split(), *([""] if line.endswith(" ") else [])]
+    asked = {"_ASSAY_COMPLETE": "complete_bash", "COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1)}
+    return asked_by_a_shell(**asked, **environment).split()
+
+
 def offered_to_zsh(line: str, **environment: str) -> str:
     """What zsh evaluates when the Tab key is pressed at the end of a line."""
-    variables = {"_ASSAY_COMPLETE": "complete_zsh", "_TYPER_COMPLETE_ARGS": line} | environment
-    command = Path(sys.executable).parent / "assay"
-    done = subprocess.run(
-        [command], capture_output=True, text=True, check=True, timeout=120, env=os.environ | variables
-    )
-    assert done.stderr == ""
-    return done.stdout
+    return asked_by_a_shell(_ASSAY_COMPLETE="complete_zsh", _TYPER_COMPLETE_ARGS=line, **environment)
 
 
 def offers(line: str, expected: list[str], among_others: bool = False, /, **environment: str) -> None:
@@ -83,13 +93,13 @@ def test_no_name_runs_a_command_in_the_shell_that_completes(people: People) -> N
         assert not {"$", "`", "\\"} & set(offered_to_zsh(line, **as_admin).replace(r"\\:", ""))
 
 
-@pytest.mark.ci
 def test_tab_completes_what_the_service_lists(people: People) -> None:
     slug = create_challenge(people.admin, "tab", phases=[{"name": "Development"}, {"name": "Test"}])
     blue, green = people["Blue"].join(slug, "Blue"), people["Green"].join(slug, "Green Team")
     sent = require_finished(blue.submit(slug, CORRECT_PREDICTIONS, phase="development"))["id"]
     as_blue = {"ASSAY_URL": people.live.url, "ASSAY_TOKEN": token_of(blue)}
     as_admin = as_blue | {"ASSAY_TOKEN": people.live.admin_token}
+    eventually(lambda: slug in press_tab_in_bash("assay leaderboard ta", **as_blue), "a real shell offers it")
     offers("assay leaderboard ta", [slug], True, **as_blue)
     offers(f"assay submit {slug} --phase ", ["development", "test"], **as_blue)
     offers(f"assay submit {slug} --phase d", ["development"], **as_blue)
@@ -123,3 +133,4 @@ def test_tab_completes_nothing_and_says_nothing_without_a_service() -> None:
     away = {"ASSAY_URL": f"http://127.0.0.1:{free_port()}", "ASSAY_TOKEN": "x" * 40}
     for line in ("assay leaderboard ", "assay select ", "assay submit mine --phase "):
         assert press_tab(line, **away) == []
+    assert press_tab_in_bash("assay leaderboard ", **away) == []

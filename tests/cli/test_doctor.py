@@ -18,8 +18,11 @@ from app.doctor import all_checks, disk, run_checks, software
 from app.doctor.installation import Installation
 from app.settings import Settings
 from app.store import migrate
+from tests import preloaded_scoring
 from tests.cli.run_command import CommandResult, run_assay
 from tests.live_service import Live, free_port, open_challenge
+from tests.preloaded_scoring import use_preloaded_scoring
+from tests.settle import settle
 
 GOLD = [{"id": f"t{number}", "label": "cat" if number % 3 else "dog"} for number in range(12)]
 GOOD = {row["id"]: row["label"] for row in GOLD}
@@ -40,7 +43,9 @@ def states(found: Findings, state: str) -> set[str]:
 
 
 def examine(data: Path, *words: str) -> Findings:
-    return findings(run_assay("doctor", "--data-dir", data, "--json", *words))
+    """What is found; the scoring process that a check starts is a fork of one that has loaded its modules."""
+    with use_preloaded_scoring(preloaded_scoring.loader()):
+        return findings(run_assay("doctor", "--data-dir", data, "--json", *words))
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +56,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     made.admin().post("/challenges/pets/files", params=file, content=b"id\n").raise_for_status()
     assert made.person("Blue").join("pets", "Blue").submit("pets", GOOD).status_code == 201
     assert made.admin().patch("/challenges/pets", json={"registration": "approval"}).status_code == 200
+    settle(made)
     yield made
     made.stop()
 
@@ -58,7 +64,10 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
 @pytest.fixture
 def data(service: Live, tmp_path: Path) -> Path:
     """A copy of the installation, without a service."""
-    folder = tmp_path / "copy"
+    return copy_installation(service, tmp_path / "copy")
+
+
+def copy_installation(service: Live, folder: Path) -> Path:
     shutil.copytree(service.data_dir, folder, ignore=shutil.ignore_patterns("*.sqlite3*"))
     folder.chmod(0o700)
     source, copy = (sqlite3.connect(each / "assay.sqlite3") for each in (service.data_dir, folder))
@@ -103,15 +112,18 @@ def test_looking_changes_nothing(data: Path) -> None:
 def test_ranked_values_that_differ_are_repaired(data: Path) -> None:
     change(data, "UPDATE ranked_values SET ranking_key = 0.5")
     change(data, "UPDATE entry_counts SET entries = 9")
-    ran = run_assay("doctor", "--data-dir", data, "--json", "--repair")
+    with use_preloaded_scoring(preloaded_scoring.loader()):
+        ran = run_assay("doctor", "--data-dir", data, "--json", "--repair")
     assert findings(ran)["database.ranked_values"]["state"] == "ok"
     assert "Corrected the ranked values of 1 submissions, and 1 numbers of entries." in ran.err
-    assert "of 0 submissions, and 0 numbers" in run_assay("doctor", "--data-dir", data, "--repair").out
+    with use_preloaded_scoring(preloaded_scoring.loader()):
+        assert "of 0 submissions, and 0 numbers" in run_assay("doctor", "--data-dir", data, "--repair").out
 
 
 def test_people_get_a_line_for_each_check_with_the_remedy_below(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASSAY_PROT", "8001")
-    ran = run_assay("doctor", "--data-dir", data)
+    with use_preloaded_scoring(preloaded_scoring.loader()):
+        ran = run_assay("doctor", "--data-dir", data)
     lines = ran.out.splitlines()
     (place,) = [number for number, line in enumerate(lines) if "settings.unknown" in line]
     assert lines[place].split()[:2] == ["warning", "settings.unknown"]
@@ -244,13 +256,30 @@ BROKEN: dict[str, tuple[Callable[[Path], Any], str, str, str]] = {
 }
 
 
-@pytest.mark.parametrize("how", BROKEN)
-def test_what_is_broken_is_found_and_a_remedy_named(data: Path, how: str) -> None:
-    breaks, key, state, seen = BROKEN[how]
-    breaks(data)
-    finding = examine(data)[key]
-    assert (finding["state"], seen in finding["seen"]) == (state, True), finding
-    assert finding["remedy"]
+TOGETHER = [
+    ["folder open", "newer scorer", "other scores", "upload cut", "ranked otherwise", "nobody works", "other journal"],
+    ["gold open", "older scorer", "upload lost", "counted otherwise", "waits long", "no quota", "log changed"],
+    ["failed", "open to everybody", "no uploads", "names alike"],
+    ["tells all", "rows gone", "log copied", "uploads lost"],
+    ["no gold", "damaged"],
+]
+"""What is broken in one installation, because no check needs what another one finds broken; all else is broken alone."""
+
+
+def test_what_is_broken_is_found_and_a_remedy_named(service: Live, tmp_path: Path) -> None:
+    together = {how for each in TOGETHER for how in each}
+    wrong: list[Any] = []
+    for number, group in enumerate([*TOGETHER, *([how] for how in BROKEN if how not in together)]):
+        data = copy_installation(service, tmp_path / f"broken {number}")
+        for how in group:
+            BROKEN[how][0](data)
+        found = examine(data)
+        for how in group:
+            _, key, state, seen = BROKEN[how]
+            finding = found[key]
+            if finding["state"] != state or seen not in finding["seen"] or not finding["remedy"]:
+                wrong.append((how, finding))
+    assert wrong == []
 
 
 SET: dict[str, tuple[str, str, str, str]] = {
@@ -267,22 +296,25 @@ SET: dict[str, tuple[str, str, str, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", SET)
-def test_what_is_set_wrongly_is_found(data: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    value, key, state, seen = SET[name]
-    monkeypatch.setenv(name, value)
-    if name == "ASSAY_S3_ENDPOINT":
-        for setting, given in {
-            "FILES_URL": "s3://bucket/prefix",
-            "S3_ACCESS_KEY": "key",
-            "S3_SECRET_KEY": "word",
-        }.items():
-            monkeypatch.setenv(f"ASSAY_{setting}", given)
-    found = examine(data)
-    assert (found[key]["state"], seen in found[key]["seen"]) == (state, True), found[key]
-    if key == "settings.values":
-        assert found["database.reachable"]["seen"] == "Requires settings.values."
-        assert found["software.python"]["state"] == "ok"
+def test_what_is_set_wrongly_is_found(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Together what hides nothing else, then the others one by one."""
+    bucket = {"ASSAY_FILES_URL": "s3://bucket/prefix", "ASSAY_S3_ACCESS_KEY": "key", "ASSAY_S3_SECRET_KEY": "word"}
+    alone = ("ASSAY_PORT", "ASSAY_ADMIN_TOKEN", "ASSAY_ADMIN_TOKEN_FILE", "ASSAY_MAX_RECORDS")
+    wrong: list[Any] = []
+    for names in (SET.keys() - set(alone), *({name} for name in alone)):
+        with monkeypatch.context() as patch:
+            for name, value in {name: SET[name][0] for name in names}.items():
+                patch.setenv(name, value)
+            for name, value in bucket.items() if "ASSAY_S3_ENDPOINT" in names else ():
+                patch.setenv(name, value)
+            found = examine(data)
+        for _, key, state, seen in (SET[name] for name in names):
+            if found[key]["state"] != state or seen not in found[key]["seen"]:
+                wrong.append(found[key])
+        if "ASSAY_PORT" in names:
+            assert found["database.reachable"]["seen"] == "Requires settings.values."
+            assert found["software.python"]["state"] == "ok"
+    assert wrong == []
 
 
 def test_the_bytes_that_each_challenge_has_stored_are_listed(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -323,10 +355,11 @@ def test_changed_contents_and_left_over_files_are_found_when_all_are_read(data: 
 def test_a_scoring_program_that_cannot_start_is_found(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """It is started as a service starts it; another doctor test forks it."""
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "numpy.py").write_text("raise SystemExit(3)")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "broken"))
-    finding = examine(data)["scoring.child"]
+    finding = findings(run_assay("doctor", "--data-dir", data, "--json"))["scoring.child"]
     assert (finding["state"], "status 3" in finding["seen"]) == ("problem", True), finding
 
 

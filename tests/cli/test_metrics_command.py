@@ -107,14 +107,13 @@ def test_the_presets_are_listed_with_all_that_they_set() -> None:
     assert "bioasq" in unknown.err
 
 
-@pytest.mark.parametrize(
-    "key", [key for family in FAMILIES for key in dict.fromkeys((family.keys[0], family.keys[-1]))]
-)
-def test_a_metric_of_any_family_is_shown(key: str) -> None:
-    ran = run_assay("metrics", key)
-    assert ran.status == 0
-    assert ran.out.startswith(f"{key} ({CATALOGUE[key].name})")
-    assert "Example" in ran.out
+def test_a_metric_of_any_family_is_shown() -> None:
+    wrong = []
+    for key in (key for family in FAMILIES for key in dict.fromkeys((family.keys[0], family.keys[-1]))):
+        ran = run_assay("metrics", key)
+        if ran.status or not ran.out.startswith(f"{key} ({CATALOGUE[key].name})") or "Example" not in ran.out:
+            wrong.append((key, ran))
+    assert wrong == []
 
 
 @pytest.mark.parametrize(

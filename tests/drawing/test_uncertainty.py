@@ -6,6 +6,7 @@ from itertools import pairwise
 import pytest
 
 from app.drawing.uncertainty import RankRange, Shares, Slope, interval_bar, podium, rank_ranges, rank_ticks, slopes
+from tests.each_case import for_each
 
 
 def _numbers(drawing: str, tag: str, name: str, css: str = "") -> list[float]:
@@ -13,7 +14,7 @@ def _numbers(drawing: str, tag: str, name: str, css: str = "") -> list[float]:
     return [float(each) for element in found if css in element for each in re.findall(rf' {name}="([-\d.]+)"', element)]
 
 
-@pytest.mark.parametrize(("value", "point"), [(0.5, "<circle"), (0.1, 'points="0,'), (0.95, 'points="96,')])
+@for_each("value, point", [(0.5, "<circle"), (0.1, 'points="0,'), (0.95, 'points="96,')])
 def test_a_value_outside_the_scale_is_an_arrowhead_at_its_end(value: float, point: str) -> None:
     bar = str(interval_bar(value, value - 0.02, value + 0.02, least=0.3, most=0.8))
     assert point in bar
@@ -47,7 +48,7 @@ def test_a_short_board_fits_on_a_phone_and_a_long_one_has_more_room() -> None:
     assert widths[0] < 330 < widths[1]
 
 
-@pytest.mark.parametrize("total", [*range(2, 61), 100, 101, 119, 200])
+@for_each("total", [*range(2, 61), 100, 101, 119, 200])
 def test_no_two_numbers_of_the_axis_touch(total: int) -> None:
     places = _numbers(_ranges(total), "text", "x", "middle")
     ticks = rank_ticks(total)

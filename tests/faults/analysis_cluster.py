@@ -7,17 +7,14 @@ from typing import Any
 
 import psycopg
 
-from app.worker.process_settings import ANALYSIS_NICENESS
 from tests.cluster import Cluster, ServiceProcess
 from tests.faults.inspection import (
     CORRECT_PREDICTIONS,
     GOLD,
-    all_children_of,
+    analysts_of,
     freeze,
     has_unread_request,
-    is_analysis,
     is_idle,
-    niceness,
     thaw,
 )
 from tests.live_service import eventually, open_challenge
@@ -124,22 +121,18 @@ class AnalysisCluster:
 
     def analyst(self, worker: ServiceProcess) -> int:
         """The process for analyses of a worker that has started one."""
-        (found,) = self._analysts(worker)
+        (found,) = analysts_of(worker.pid)
         return found
-
-    def _analysts(self, worker: ServiceProcess) -> list[int]:
-        children = [child for child in all_children_of(worker.pid) if is_analysis(child)]
-        return [child for child in children if niceness(child) >= ANALYSIS_NICENESS]
 
     def start_analysts(self) -> None:
         """Give each worker something to compute, so that each has its process for analyses."""
         for worker in self.workers:
-            others = [child for other in self.workers if other is not worker for child in self._analysts(other)]
+            others = [child for other in self.workers if other is not worker for child in analysts_of(other.pid)]
             for child in others:
                 self._stop(child)
-            if not self._analysts(worker):
+            if not analysts_of(worker.pid):
                 self.send()  # for which more is due than the other one can be asked for
-            eventually(lambda worker=worker: bool(self._analysts(worker)), "it computes")  # type: ignore[misc]
+            eventually(lambda worker=worker: bool(analysts_of(worker.pid)), "it computes")  # type: ignore[misc]
             self.release(*others)
         self.wait_until_complete()
         eventually(lambda: all(is_idle(self.analyst(worker)) for worker in self.workers), "both wait for requests")

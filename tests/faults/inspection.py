@@ -36,8 +36,13 @@ def children_of(pid: int) -> list[int]:
 
 
 def all_children_of(pid: int) -> list[int]:
-    """Process ids of all direct children of a process, and of the scoring processes that a loader forked for it."""
+    """Process ids of all direct children of a process, and of the scoring processes that a loader forked for it.
+
+    Of the test process itself only the latter: its other children are loaders and servers.
+    """
     children = preloaded_scoring.forks_of(pid)
+    if pid == os.getpid():
+        return [each for each in children if is_alive(each)]
     for listing in Path(f"/proc/{pid}/task").glob("*/children"):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # this thread has ended
             children.extend(int(each) for each in listing.read_text().split())
@@ -54,6 +59,11 @@ def is_analysis(pid: int) -> bool:
     except OSError:  # it has ended
         return False
     return f"--nice\0{ANALYSIS_NICENESS}\0" in command
+
+
+def analysts_of(pid: int) -> list[int]:
+    """The processes that compute intervals and compare boards for a process: its children that let the others go first."""
+    return [child for child in all_children_of(pid) if is_analysis(child) and niceness(child) >= ANALYSIS_NICENESS]
 
 
 def niceness(pid: int) -> int:

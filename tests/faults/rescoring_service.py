@@ -113,7 +113,7 @@ class BoardWatcher:
         self._thread.start()
 
     def _run(self) -> None:
-        while not self._stop.is_set():
+        while not self._stop.wait(0.01):  # or it would use all of a processor
             try:
                 answer = self._caller.get(BOARD)
             except httpx.HTTPError:

@@ -14,6 +14,7 @@ from tests.api.in_process_app import ServedApp, app_settings, serve_app
 from tests.faults.inspection import frozen_with_children
 from tests.live_service import eventually, open_challenge
 from tests.postgres import OwnPostgresServer
+from tests.settle import settle
 
 GOLD = [{"id": f"t{number}", "label": "ab"[number % 2]} for number in range(4)]
 STALE = "assay-stale-since"
@@ -50,7 +51,7 @@ def app(tmp_path_factory: pytest.TempPathFactory, url: str, own_postgres: OwnPos
                 headers={"Prefer": "wait=60"},
             )
             assert answer.json()["status"] == "finished", answer.text
-        running.wait_until_analysed()  # which changes the boards
+        settle(running)  # analyses change the boards
         yield running
 
 

@@ -49,7 +49,7 @@ def test_what_changed_while_nothing_was_heard_is_shown(
     url = postgres_database()
     far = make_url(url).set(port=proxy.port).render_as_string(hide_password=False)
     settings = app_settings(
-        tmp_path / "data", database_url=far, files_shared=True, statement_seconds=6
+        tmp_path / "data", database_url=far, files_shared=True, statement_seconds=4
     )  # long enough for a slow machine
     with serve_app(settings) as app:
         open_challenge(app.admin(), "deaf", GOLD)

@@ -11,6 +11,7 @@ import pytest
 
 from tests.faults.inspection import (
     CORRECT_PREDICTIONS,
+    GOLD,
     children_of,
     frozen_scoring,
     has_unread_request,
@@ -22,9 +23,10 @@ from tests.faults.inspection import (
     submission_status,
 )
 from tests.live_service import MAX_WAIT_SECONDS, Live, eventually, open_challenge
+from tests.settle import settle
 
 SUBMISSIONS = "/challenges/pets/phases/main/submissions"
-LARGE = "/challenges/letters/phases/main/submissions"
+LETTERS = "/challenges/letters/phases/main/submissions"
 
 
 @pytest.fixture(scope="module")
@@ -46,12 +48,12 @@ def test_every_acknowledged_submission_survives_the_kill_of_the_service(own: Liv
             return  # the service died first: nothing was acknowledged
         assert answer.status_code == 202, answer.text
         acknowledged.append(answer.json()["id"])
-        if len(acknowledged) >= 20:
+        if len(acknowledged) >= 12:
             enough.set()
 
     # With frozen children everything is still queued or running when the service dies.
     with frozen_scoring(own) as before, ThreadPoolExecutor(8) as senders:
-        requests = [senders.submit(send, number) for number in range(60)]
+        requests = [senders.submit(send, number) for number in range(30)]
         assert enough.wait(MAX_WAIT_SECONDS)
         assert own.process is not None
         own.process.kill()
@@ -65,11 +67,8 @@ def test_every_acknowledged_submission_survives_the_kill_of_the_service(own: Liv
 
     own.start()
     again = own.caller(blue.headers["Authorization"].removeprefix("Bearer "))
-    eventually(lambda: submission_status(again, max(stored)) == "finished", "the newest submission is finished")
-    eventually(
-        lambda: not query_rows(own, "SELECT 1 FROM submissions WHERE status != 'finished'"),
-        "all submissions are finished",
-    )
+    settle(own)
+    assert query_rows(own, "SELECT 1 FROM submissions WHERE status != 'finished'") == []
     assert query_rows(own, "SELECT max(n) FROM (SELECT count(*) AS n FROM scores GROUP BY submission_id)") == [(1,)]
     assert query_rows(own, "SELECT count(*) FROM scores") == [(len(stored),)]
     ledger = query_rows(own, "SELECT submission_id, group_concat(kind) FROM quota_entries GROUP BY submission_id")
@@ -82,15 +81,13 @@ def test_every_acknowledged_submission_survives_the_kill_of_the_service(own: Liv
 
 
 def test_the_kill_of_a_child_while_it_scores_is_counted_and_harms_nobody_else(own: Live) -> None:
-    gold = [{"id": f"t{number}", "label": "ab"[number % 2]} for number in range(20_000)]
-    open_challenge(own.admin(), "letters", gold)
+    open_challenge(own.admin(), "letters", GOLD)
     blue = own.person("Blue").join("letters", "Blue")
     red = own.person("Red").join("letters", "Red")
-    predictions = {row["id"]: row["label"] for row in gold}
     # Frozen, the child that got the first submission holds it until it is killed.
     with frozen_scoring(own) as children:
-        victim = blue.post(LARGE, json=predictions).json()["id"]
-        innocent = red.post(LARGE, json=predictions).json()["id"]
+        victim = blue.post(LETTERS, json=CORRECT_PREDICTIONS).json()["id"]
+        innocent = red.post(LETTERS, json=CORRECT_PREDICTIONS).json()["id"]
         eventually(
             lambda: any(map(has_unread_request, children)), "a child has been asked to score the first submission"
         )

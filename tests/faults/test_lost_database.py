@@ -12,6 +12,7 @@ from tests.faults.inspection import frozen_with_children
 from tests.live_service import MAX_WAIT_SECONDS, eventually
 from tests.postgres import OwnPostgresServer
 from tests.prometheus_scrape import Scrape
+from tests.store.test_fault_readiness import is_unready_for, ready
 
 PATIENT = {"lease_seconds": "600", "statement_seconds": "600", "database_wait": "600"}
 """Nothing but the limits of monitoring can end a wait for the database while a test waits."""
@@ -94,7 +95,9 @@ def test_a_database_that_falls_silent_makes_workers_unhealthy_and_keeps_no_scrap
         eventually(lambda: not is_healthy(worker), "the worker misses the database")
         for _ in range(3):  # the first ones still wait for an answer while the next come
             assert database_metrics(worker) == database_metrics(api, Authorization=token) == (0, False)
+        eventually(lambda: is_unready_for(api.url, "database", "schema"), "the API misses the database alone")
         unknown = httpx.get(f"{api.url}/metrics", headers={"Authorization": stored}, timeout=MAX_WAIT_SECONDS)
         assert (unknown.status_code, unknown.json()["code"]) == (503, "database_away")
     eventually(lambda: is_healthy(worker), "the worker reaches the database again")
+    eventually(lambda: ready(api.url)[0] == 200, "the API is ready again")
     eventually(lambda: database_metrics(worker) == database_metrics(api) == (1, True), "metrics are complete again")

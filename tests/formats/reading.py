@@ -153,17 +153,23 @@ def _assert_same_labels(quick: Labels | None, strict: Labels | None) -> None:
 
 def load_gold_both_ways(source: SourceFile, **how: Any) -> tuple[Gold | None, Problems]:
     """Load gold, and assert that the strict reader alone gives the same."""
+    return compare_gold_readers(source, **how)[:2]
+
+
+def compare_gold_readers(source: SourceFile, **how: Any) -> tuple[Gold | None, Problems, int]:
+    """Load gold both ways; the third value is the number of window sizes with which the vectorized reader read it."""
+    windows = 0
     with patch("app.gold.load_plain_gold", return_value=None):
         strict, problems = load_gold(source, **how)
     spec = normalized_task_spec(how["task"], how.get("classes"), how.get("positive_label"), {})
     if not how.get("void"):  # which the vectorized reader is not given
-        assert_plain_gold_agrees(source, spec, strict, declared=how.get("classes") is not None, **how)
+        windows = assert_plain_gold_agrees(source, spec, strict, declared=how.get("classes") is not None, **how)
     if strict is not None:
         assert_task_guess_agrees(source, how.get("limits", DEFAULT_LIMITS))
     found, told = load_gold(source, **how)
     assert told.to_dict() == problems.to_dict()
     assert_same_gold(found, strict)
-    return found, told
+    return found, told, windows
 
 
 def assert_task_guess_agrees(source: SourceFile, limits: Limits = DEFAULT_LIMITS) -> None:

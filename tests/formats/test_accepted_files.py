@@ -14,6 +14,7 @@ from app.gold import Gold, load_gold
 from app.pipeline import ScoringOutcome, SourceFile, score_predictions
 from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.declaration.task import TaskKind
+from tests.each_case import for_each
 
 CLASSES = ("cat", "dog", "eel")
 METRICS = ("accuracy", "recall_macro", "log_loss", "auc_ovr_macro", "cohen_kappa")
@@ -51,7 +52,7 @@ def labels_in(form: str, labels: Mapping[str, str]) -> str:
     }[form]
 
 
-@pytest.mark.parametrize("form", ["json", "jsonl", "csv"])
+@for_each("form", ["json", "jsonl", "csv"])
 def test_missing_ids_are_empty_and_unknown_ones_ignored(tmp_path: Path, form: str) -> None:
     gold = gold_of(tmp_path, {"a": "cat", "b": "dog", "c": "eel", "d": "cat"})
     file = write(tmp_path, f"answers.{form}", labels_in(form, {"a": "cat", "b": "dog", "c": "cat", "other": "zebra"}))
@@ -99,7 +100,7 @@ def npz_of(names: Sequence[str], faulty: Sequence[str] = ()) -> bytes:
     return out.getvalue()
 
 
-@pytest.mark.parametrize("form", ["jsonl", "npz"])
+@for_each("form", ["jsonl", "npz"])
 def test_scores_that_are_missing_make_metrics_of_scores_null(tmp_path: Path, form: str) -> None:
     names = ["a", "b", "c", "other"]
     lines = "".join(json.dumps(row) + "\n" for row in score_rows(names, faulty=["b"]))

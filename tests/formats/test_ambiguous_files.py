@@ -14,6 +14,7 @@ from app.formats.templates.build_template import build_template
 from app.offline import read_ids
 from app.pipeline import SourceFile
 from app.scoring.declaration.task import TaskKind, TaskSpec
+from tests.each_case import for_each
 from tests.formats.fault_table.write import columnar, npz
 from tests.formats.reading import (
     CLASSES,
@@ -30,7 +31,7 @@ from tests.scoring.case_builder import case
 from tests.scoring.case_builder import value as value_of
 
 
-@pytest.mark.parametrize("task", ["binary", "multiclass", "multilabel"])
+@for_each("task", ["binary", "multiclass", "multilabel"])
 def test_one_score_is_not_that_of_each_of_several_classes(task: TaskKind) -> None:
     positive = "cat" if task == "binary" else None
     classes = CLASSES[:2] if task == "binary" else CLASSES
@@ -44,7 +45,7 @@ def test_one_score_is_not_that_of_each_of_several_classes(task: TaskKind) -> Non
     assert summarize_problems(problems) == [{"code": "wrong_class_count", "pointer": "/scores"}]
 
 
-@pytest.mark.parametrize("kind", ["multiclass", "binary"])
+@for_each("kind", ["multiclass", "binary"])
 def test_no_scores_at_all_are_a_file_without_rows(kind: TaskKind) -> None:
     raw = npz(ids=np.array([], dtype=str), scores=np.zeros(0))
     found = read_valid(raw, "npz", ids=[], task=kind, classes=CLASSES[:2], positive_label="cat")
@@ -78,7 +79,7 @@ def test_classes_beside_single_scores_are_ignored() -> None:
     assert found.scores.tolist() == [[1.0], [0.0], [0.0]]
 
 
-@pytest.mark.parametrize("junk", [(b"JUNK", b""), (b"", b"JUNK"), (b"\xef\xbb\xbf", b"")])
+@for_each("junk", [(b"JUNK", b""), (b"", b"JUNK"), (b"\xef\xbb\xbf", b"")])
 def test_an_archive_with_something_around_it_is_refused(junk: tuple[bytes, bytes]) -> None:
     raw = npz(ids=IDS, labels=["cat", "dog", "eel"])
     assert not read_answers(raw, "npz")[1]
@@ -126,8 +127,8 @@ def gold(folder: Path, raw: bytes | str, kind: FileKind, **more: Any) -> Any:
 CSV, JSON = FileKind("csv"), FileKind("json")
 
 
-@pytest.mark.parametrize(
-    ("text", "kind", "place"),
+@for_each(
+    "text, kind, place",
     [
         ('[{"id":"1","labels":["a"]},{"id":"1","labels":[]},{"id":"2","labels":["b"]}]', JSON, {"pointer": "/1/id"}),
         ("id,label,Usage\n1,a,Private\n2,b,Public\n1,b,Ignored\n", CSV, {"line": 4, "column": 1}),
@@ -141,8 +142,8 @@ def test_no_row_takes_another_one_of_its_id_out_of_the_scoring(
     assert located_problems(problems) == [{"code": "duplicate_id", "instance_id": "1", **place}]
 
 
-@pytest.mark.parametrize(
-    ("text", "kind"),
+@for_each(
+    "text, kind",
     [
         ("id,label,sample_weight\n1,a,3\n2,b,1\n", CSV),
         ("id,label,labels\n1,a,a|b\n2,b,b\n", CSV),
@@ -183,8 +184,8 @@ def test_weights_that_count_repetitions_beyond_binary64_are_still_exact() -> Non
     assert found == pytest.approx(expected, rel=1e-15)
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
+@for_each(
+    "text, said",
     [
         ("id,label,split\n1,a,private\n2,b,private\n", "no instance is public"),
         ("id,label,split\n1,a,\n2,b,\n", "field 'split' is not used"),
@@ -207,7 +208,7 @@ def test_a_file_of_ids_that_lacks_one_is_no_file_of_ids(tmp_path: Path) -> None:
     assert read_ids(SourceFile(path, FileKind("parquet")))[0] is None
 
 
-@pytest.mark.parametrize("key", ["predictions", "documents"])
+@for_each("key", ["predictions", "documents"])
 def test_a_vocabulary_beside_the_records_is_no_column_of_theirs(tmp_path: Path, key: str) -> None:
     found, problems = gold(
         tmp_path, f'{{"{key}":[{{"id":"1","label":"a"}},{{"id":"2","label":"b"}}],"labels":["a"]}}', JSON
@@ -231,8 +232,8 @@ def test_a_single_array_is_no_archive_with_something_around_it() -> None:
 BINARY: dict[str, Any] = {"task": "binary", "classes": CLASSES[:2], "positive_label": "cat"}
 
 
-@pytest.mark.parametrize(
-    ("text", "pointer", "got"),
+@for_each(
+    "text, pointer, got",
     [
         ('{"classes":["cat",NaN],"predictions":[{"id":"t1","scores":[0.5,0.5]}]}', "/classes/1", "NaN"),
         ('{"classes":["cat",["dog"]],"predictions":[{"id":"t1","scores":[0.5,0.5]}]}', "/classes/1", "a list of 1"),
@@ -252,7 +253,7 @@ def test_where_as_many_rows_give_one_score_as_give_both_those_with_one_are_fault
     assert summarize_problems(problems) == [{"code": "wrong_shape", "pointer": "/0/score", "instance_id": "t1"}]
 
 
-@pytest.mark.parametrize(("field", "code"), [("score", "not_a_number"), ("scores", "wrong_shape")])
+@for_each("field, code", [("score", "not_a_number"), ("scores", "wrong_shape")])
 def test_without_any_score_the_name_of_the_field_tells_how_many_each_row_lacks(field: str, code: str) -> None:
     _, problems = read_answers(f'[{{"id":"t1","{field}":null}}]', ids=IDS[:1], **BINARY)
     assert summarize_problems(problems) == [{"code": code, "pointer": f"/0/{field}", "instance_id": "t1"}]
@@ -273,8 +274,8 @@ def test_a_row_that_names_its_classes_fits_beside_lists_in_the_order_of_the_file
     assert answers.scores.tolist() == [[0.2, 0.1, 0.7]] * 2
 
 
-@pytest.mark.parametrize(
-    ("raw", "kind", "pointers"),
+@for_each(
+    "raw, kind, pointers",
     [
         (records_of_dog_cat_and_eel("[0.5,1.5,0.5]", "[0.1,0.1,0.8]"), "json", ["/predictions/0/scores/1"]),
         (
@@ -293,7 +294,6 @@ def test_a_row_that_names_its_classes_fits_beside_lists_in_the_order_of_the_file
             ["/scores/1/1"],
         ),
     ],
-    ids=["lists", "lists and no scores", "objects and no scores", "array"],
 )
 def test_a_score_that_is_no_probability_is_located_by_the_order_of_the_file(
     raw: str | bytes, kind: str, pointers: list[str]

@@ -13,6 +13,7 @@ from app.formats.problems import Problems
 from app.formats.readers.strict_json import json_decoder
 from app.formats.reading_rules import Limits
 from app.formats.validation.suggestions import SuggestionFinder
+from tests.each_case import for_each
 
 
 def test_similar_texts_are_looked_for_a_few_hundred_times_only() -> None:
@@ -34,7 +35,7 @@ def test_columns_of_faulty_bytes_are_counted_once() -> None:
     assert [each.column for each in problems.first] == list(range(start, start + 200, 2))
 
 
-@pytest.mark.parametrize("sign", ["", "-"])
+@for_each("sign", ["", "-"])
 def test_an_integer_with_more_digits_than_any_finite_number_is_a_fault_of_the_file(sign: str) -> None:
     decoder = json_decoder(Limits(text_length=100_000))
     longest = f"{sign}{2**1024 - 1}"

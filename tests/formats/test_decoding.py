@@ -2,19 +2,18 @@ import gzip
 import io
 import zlib
 
-import pytest
-
 from app.formats.content.decompression import read_bytes
 from app.formats.content.utf8_decoding import decode_utf8
 from app.formats.problems import Problems
 from app.formats.reading_rules import Limits
+from tests.each_case import for_each
 from tests.formats.reading import compress, read_answer_labels, read_valid_sets, summarize_problems
 
 GOOD = b'{"t1":"cat","t2":"dog","t3":"eel"}'
 PACKED = gzip.compress(GOOD, mtime=0)
 
 
-@pytest.mark.parametrize("kind", ["json", "jsonl", "csv"])
+@for_each("kind", ["json", "jsonl", "csv"])
 def test_gzipped_files_read_like_plain_ones(kind: str) -> None:
     text = {
         "json": GOOD.decode(),
@@ -29,15 +28,15 @@ def test_several_gzip_members_are_one_file() -> None:
     assert read_valid_sets(data, encoding="gzip") == [[0], [1], [2]]
 
 
-@pytest.mark.parametrize("end", [0, 1, 10, -12, -8], ids=["empty", "one byte", "header", "cut off", "no checksum"])
+@for_each("end", [0, 1, 10, -12, -8])
 def test_a_truncated_gzip_file_is_a_problem(end: int) -> None:
     labels, problems = read_answer_labels(PACKED[:end], encoding="gzip")
     assert labels is None
     assert problems.total == {"encoding": 1}
 
 
-@pytest.mark.parametrize(
-    ("data", "words"),
+@for_each(
+    "data, words",
     [
         (PACKED + b"garbage", "follows the gzip data"),
         (PACKED + b"\0", "follows the gzip data"),
@@ -59,8 +58,8 @@ def test_a_gzipped_file_that_does_not_say_so_is_named() -> None:
     assert "gzip" in problems.first[0].message
 
 
-@pytest.mark.parametrize("encoding", ["", "gzip", "zstd"])
-@pytest.mark.parametrize(("size", "fits"), [(999, True), (1000, True), (1001, False)])
+@for_each("encoding", ["", "gzip", "zstd"])
+@for_each("size, fits", [(999, True), (1000, True), (1001, False)])
 def test_the_expanded_size_is_limited_to_the_byte(encoding: str, size: int, fits: bool) -> None:
     data = b"x" * size
     problems = Problems()
@@ -90,7 +89,7 @@ def test_only_one_byte_order_mark_is_skipped() -> None:
     assert "The file is empty" in problems.first[0].message
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+@for_each("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
 def test_wide_encodings_are_named(encoding: str) -> None:
     _, problems = read_answer_labels(GOOD.decode().encode(encoding))
     assert summarize_problems(problems) == [{"code": "encoding", "line": 1, "column": 1}]

@@ -6,12 +6,12 @@ import json
 import tracemalloc
 from collections.abc import Mapping
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.formats.content.format_detection import FileKind
 from app.formats.excerpts import MAX_DEPTH, MAX_DOCUMENT_BYTES, MAX_EXCERPT, TOO_LONG, read_excerpts
+from tests.each_case import for_each
 
 TABLE = b"id,label\r\nt1,cat\r\nt2,dgo\r\n"
 RECORDS = b'{"predictions": [ {"id": "t1", "label": "cat"},\n {"id":"t2",  "label": "d\\u006fg"} ]}'
@@ -85,7 +85,7 @@ def test_any_text_and_any_pointer_give_short_excerpts_of_the_text(value: object,
         assert found is None or found in text
 
 
-@pytest.mark.parametrize("size", [1, 10, 1 << 20])
+@for_each("size", [1, 10, 1 << 20])
 def test_one_huge_line_is_cut(size: int) -> None:
     (found,) = excerpts(b"a" * (size * 3), "csv", {"line": 1})
     assert found is not None

@@ -10,11 +10,12 @@ import pytest
 from app.errors import BadRequest, UnsupportedMedia
 from app.formats import FORMATS, FileKind, detect_file_kind, media_type_in_form
 from app.scoring.declaration.task import TaskKind
+from tests.each_case import for_each
 from tests.formats.reading import CLASSES, IDS, code_sets, read_answers
 
 
-@pytest.mark.parametrize(
-    ("filename", "media_type", "encoding", "expected"),
+@for_each(
+    "filename, media_type, encoding, expected",
     [
         (None, None, None, FileKind("json")),
         ("p.csv", None, None, FileKind("csv")),
@@ -39,8 +40,8 @@ def test_the_media_type_decides_then_the_file_name_then_json(
     assert detect_file_kind(filename, media_type, encoding) == expected
 
 
-@pytest.mark.parametrize(
-    ("filename", "media_type", "encoding"),
+@for_each(
+    "filename, media_type, encoding",
     [
         (None, "application/pdf", None),
         ("p.json", "text/plain", None),
@@ -65,8 +66,8 @@ def test_what_nobody_reads_is_refused_and_the_accepted_types_are_named(
     assert ("Rename the file" in str(caught.value)) == (media_type == "text/plain")
 
 
-@pytest.mark.parametrize(
-    ("filename", "media_type", "expected"),
+@for_each(
+    "filename, media_type, expected",
     [
         ("p.csv", "application/vnd.ms-excel", None),
         ("P.CSV.gz", "application/x-gzip", None),
@@ -99,8 +100,8 @@ def example_bytes(key: str, example: str, folder: Path) -> bytes:
     return next(folder.iterdir()).read_bytes()
 
 
-@pytest.mark.parametrize(("key", "at"), SHAPES)
-@pytest.mark.parametrize("form", ["example", "multilabel", "scores", "score"])
+@for_each("key, at", SHAPES)
+@for_each("form", ["example", "multilabel", "scores", "score"])
 def test_every_declared_example_is_read_as_declared(key: str, at: int, form: str, tmp_path: Path) -> None:
     shape = FORMATS[key].shapes[at]
     example = getattr(shape, form)
@@ -123,9 +124,7 @@ def test_every_declared_example_is_read_as_declared(key: str, at: int, form: str
         assert found.scores.tolist() == ([[0.7, 0.3], [0.2, 0.8]] if form == "scores" else [[0.7], [0.2]])
 
 
-@pytest.mark.parametrize(
-    ("filename", "layout"), [("p.csv", "wide"), ("p.json", "long"), ("p.jsonl", "long"), ("p.npz", "long")]
-)
+@for_each("filename, layout", [("p.csv", "wide"), ("p.json", "long"), ("p.jsonl", "long"), ("p.npz", "long")])
 def test_a_layout_that_does_not_fit_is_refused(filename: str, layout: str) -> None:
     with pytest.raises(BadRequest, match="layout"):
         detect_file_kind(filename, None, None, layout)

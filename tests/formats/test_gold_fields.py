@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,6 +10,7 @@ from app.formats import detect_file_kind
 from app.formats.readers.gold_fields import is_within_one_edit
 from app.gold import load_gold
 from app.pipeline import SourceFile
+from tests.each_case import for_each
 
 IDS, LABELS = [f"t{number}" for number in range(200)], ["a", "b"] * 100
 
@@ -34,9 +34,9 @@ def problems_of(path: Path) -> dict[str, object]:
     return {} if gold is not None else problems.to_dict()
 
 
-@pytest.mark.parametrize("ending", ["csv", "tsv", "json", "jsonl", "columns.json"])
-@pytest.mark.parametrize(
-    ("name", "meant"),
+@for_each("ending", ["csv", "tsv", "json", "jsonl", "columns.json"])
+@for_each(
+    "name, meant",
     [
         ("splt", "split"),
         ("spilt", "split"),
@@ -54,8 +54,8 @@ def test_a_misspelt_field_is_refused_with_the_name_that_is_meant(
     assert f"Did you mean '{meant}" in json.dumps(problems_of(path))
 
 
-@pytest.mark.parametrize("ending", ["csv", "tsv", "json", "jsonl", "columns.json"])
-@pytest.mark.parametrize("name", ["comment", "speaker", "label_text", "splitting"])
+@for_each("ending", ["csv", "tsv", "json", "jsonl", "columns.json"])
+@for_each("name", ["comment", "speaker", "label_text", "splitting"])
 def test_a_field_of_another_name_is_ignored(tmp_path: Path, ending: str, name: str) -> None:
     path = tmp_path / f"gold.{ending}"
     path.write_text(gold_file(ending, name))

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from app.formats import Limits, Problems, detect_file_kind
 from app.pipeline import Gold, SourceFile
 from app.scoring.declaration.task import TaskKind
+from tests.each_case import for_each
 from tests.formats.reading import code_sets, load_gold_both_ways, summarize_problems
 
 
@@ -53,7 +54,7 @@ SPLIT_FILES = {
 }
 
 
-@pytest.mark.parametrize("name", SPLIT_FILES)
+@for_each("name", SPLIT_FILES)
 def test_splits_are_read_in_every_format_that_can_hold_them(tmp_path: Path, name: str) -> None:
     gold = load_valid(tmp_path, SPLIT_FILES[name], name)
     assert gold.splits is not None
@@ -141,7 +142,7 @@ FAULTY: dict[str, tuple[str, str, list[dict[str, Any]]]] = {
 }
 
 
-@pytest.mark.parametrize("name", FAULTY)
+@for_each("name", FAULTY)
 def test_a_fault_of_gold_is_reported_where_it_stands(tmp_path: Path, name: str) -> None:
     file_name, text, expected = FAULTY[name]
     gold, problems = load(tmp_path, text, file_name)
@@ -149,7 +150,7 @@ def test_a_fault_of_gold_is_reported_where_it_stands(tmp_path: Path, name: str) 
     assert summarize_problems(problems) == expected
 
 
-@pytest.mark.parametrize("texts", [("1", "0.5", "2"), ("1e3", "500", "2000.0"), ("0.1", ".05", "+2e-1")])
+@for_each("texts", [("1", "0.5", "2"), ("1e3", "500", "2000.0"), ("0.1", ".05", "+2e-1")])
 def test_weights_are_scaled_to_whole_numbers_exactly(tmp_path: Path, texts: tuple[str, ...]) -> None:
     rows = "".join(f"{name},x,{text}\n" for name, text in zip("abc", texts, strict=True))
     gold = load_valid(tmp_path, f"id,label,weight\n{rows}", "g.csv")
@@ -166,7 +167,7 @@ WEIGHTS_AS_TEXTS = {
 }
 
 
-@pytest.mark.parametrize("ending", WEIGHTS_AS_TEXTS)
+@for_each("ending", WEIGHTS_AS_TEXTS)
 def test_every_digit_of_a_weight_counts_in_every_format_of_text(tmp_path: Path, ending: str) -> None:
     """Binary64 does not tell these digits: as such numbers they would not be 1 : 2 : 3, nor as multiples of 1e-40."""
     for unit in ("0.12345678901234567", "1234.0000000000000000000000000000000000000001", "0.1" + "0" * 80):
@@ -178,7 +179,7 @@ def test_every_digit_of_a_weight_counts_in_every_format_of_text(tmp_path: Path, 
         assert not any("digits" in note for note in gold.notes)
 
 
-@pytest.mark.parametrize("ending", WEIGHTS_AS_TEXTS)
+@for_each("ending", WEIGHTS_AS_TEXTS)
 def test_a_weight_that_binary64_takes_for_0_is_refused_in_every_format_of_text(tmp_path: Path, ending: str) -> None:
     gold, problems = load(tmp_path, WEIGHTS_AS_TEXTS[ending] % ("1e-400", "1.5", "0e-400"), f"g.{ending}")
     assert gold is None
@@ -223,7 +224,7 @@ SOLUTIONS = {
 }
 
 
-@pytest.mark.parametrize("name", SOLUTIONS)
+@for_each("name", SOLUTIONS)
 def test_a_solution_file_of_a_competition_site_is_taken_as_it_is(tmp_path: Path, name: str) -> None:
     gold = load_valid(tmp_path, SOLUTIONS[name], "solution.csv")
     assert gold.ids == ["a", "b"]
@@ -257,7 +258,7 @@ ACCEPTABLE = {
 }
 
 
-@pytest.mark.parametrize("name", ACCEPTABLE)
+@for_each("name", ACCEPTABLE)
 def test_gold_may_give_sets_of_acceptable_answers(tmp_path: Path, name: str) -> None:
     gold = load_valid(tmp_path, ACCEPTABLE[name], name)
     assert gold.ids == ["a", "b"]
@@ -289,8 +290,8 @@ def test_gold_of_nothing_but_void_rows_is_refused(tmp_path: Path) -> None:
     assert problems.total == {"wrong_shape": 1}
 
 
-@pytest.mark.parametrize(
-    ("text", "more", "words"),
+@for_each(
+    "text, more, words",
     [
         ('{"a":"x"}', {"positive_label": "x"}, "Declare both classes"),
         ('{"a":"x","b":"y","c":"z"}', {"positive_label": "x"}, "A binary task has two labels"),
@@ -349,6 +350,6 @@ def test_weights_that_sum_to_2_to_the_52_are_exact(tmp_path: Path) -> None:
     assert gold.weights.tolist() == [2**52 - 1, 1]
 
 
-@pytest.mark.parametrize(("allowed", "total"), [(2, {}), (1, {"too_large": 1})])
+@for_each("allowed, total", [(2, {}), (1, {"too_large": 1})])
 def test_gold_may_have_as_many_classes_as_the_limit(tmp_path: Path, allowed: int, total: dict[str, int]) -> None:
     assert load(tmp_path, '{"a":"x","b":"y"}', limits=Limits(classes=allowed))[1].total == total

@@ -13,6 +13,7 @@ import pytest
 from app.formats.content.format_detection import FileKind
 from app.formats.label_set_detection import has_label_sets
 from app.formats.reading_rules import Limits
+from tests.each_case import for_each
 from tests.formats.fault_table.write import columnar, npz
 from tests.formats.reading import read, read_valid_sets
 
@@ -28,15 +29,15 @@ def npz_with_header(header: str) -> bytes:
     return file.getvalue()
 
 
-@pytest.mark.parametrize("kind", ["parquet", "arrow"])
+@for_each("kind", ["parquet", "arrow"])
 def test_integers_are_labels_of_sets_too(kind: str) -> None:
     data = columnar(kind, pa.table({"id": ["t1", "t2", "t3"], "label": [0, 1, 0]}))
     assert read_valid_sets(data, kind, multilabel=True, classes=("0", "1")) == [[0], [1], [0]]
 
 
-@pytest.mark.parametrize("kind", ["parquet", "arrow"])
-@pytest.mark.parametrize(
-    ("column", "labels", "expected"),
+@for_each("kind", ["parquet", "arrow"])
+@for_each(
+    "column, labels, expected",
     [
         ("labels", [["a"], ["b"]], True),
         ("label", [["a"], ["b"]], True),
@@ -53,7 +54,7 @@ def test_a_column_of_sets_is_one_though_each_holds_one_label(
     assert has_label_sets(io.BytesIO(data), FileKind(kind), Limits()) == expected
 
 
-@pytest.mark.parametrize("kind", ["parquet", "arrow", "npz"])
+@for_each("kind", ["parquet", "arrow", "npz"])
 def test_the_task_of_a_file_with_too_many_records_cannot_be_told(kind: str) -> None:
     table = pa.table({"id": [1, 2, 3], "labels": [["a", "b"], ["a"], ["b"]]})
     data = npz(ids=[1, 2, 3], labels=["a|b", "a", "b"]) if kind == "npz" else columnar(kind, table)
@@ -61,7 +62,7 @@ def test_the_task_of_a_file_with_too_many_records_cannot_be_told(kind: str) -> N
     assert not has_label_sets(io.BytesIO(data), FileKind(kind), Limits(records=2))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "header",
     [
         "-" * 9000 + "1",
@@ -70,7 +71,6 @@ def test_the_task_of_a_file_with_too_many_records_cannot_be_told(kind: str) -> N
         HEADER.format("(here,)"),
         HEADER.replace("'<U1'", "[('a', '<U1')] * 2").format("(1,)"),
     ],
-    ids=["deep", "true", "long", "name", "product"],
 )
 def test_a_header_that_is_none_is_told_the_same_each_time_and_in_short(header: str) -> None:
     said = [read(npz_with_header(header), "npz")[1].to_dict() for _ in range(2)]

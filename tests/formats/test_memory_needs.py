@@ -15,6 +15,7 @@ from app.formats.memory_needs import (
     STRICT_BYTES_PER_SCORE,
     largest_file,
 )
+from tests.each_case import for_each
 from tests.live_service import MAX_WAIT_SECONDS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -71,9 +72,10 @@ def bytes_for(folder: Path, count: int, kind: str) -> int:
     return int(ran.stdout)
 
 
+@pytest.mark.ci
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
-@pytest.mark.parametrize(
-    ("kind", "few", "many", "declared"),
+@for_each(
+    "kind, few, many, declared",
     [
         ("gold", 40_000, 240_000, PLAIN_BYTES_PER_RECORD),
         ("labels", 5_000, 45_000, STRICT_BYTES_PER_RECORD),

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pytest
 
 from app.formats.content.format_detection import FileKind
 from app.formats.phase_size_limits import PhaseSize, limits_for_phase, max_upload_bytes
 from app.formats.reading_rules import DEFAULT_LIMITS, ReadingRules
 from app.pipeline import SourceFile, validate_predictions
 from app.scoring.declaration.task import TaskKind, TaskSpec
+from tests.each_case import for_each
 from tests.formats.fault_table.write import columnar, npz
 
 FileContent = tuple[bytes, FileKind]
@@ -91,7 +91,7 @@ FILES: dict[str, tuple[_Phase, TaskKind, Callable[[_Phase], FileContent]]] = {
 }
 
 
-@pytest.mark.parametrize("name", FILES)
+@for_each("name", FILES)
 def test_what_people_send_beside_the_answers_fits(name: str, tmp_path: Path) -> None:
     phase, task, write = FILES[name]
     body, kind = write(phase)

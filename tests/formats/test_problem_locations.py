@@ -3,9 +3,8 @@
 import json
 from typing import Any
 
-import pytest
-
 from app.formats.reading_rules import Limits
+from tests.each_case import for_each
 from tests.formats.fault_table.model import problem_at
 from tests.formats.reading import located_problems, read_answer_labels, summarize_problems
 
@@ -142,7 +141,7 @@ JSON_FAULTS: dict[str, tuple[str, list[dict[str, Any]]]] = {
 }
 
 
-@pytest.mark.parametrize("name", JSON_FAULTS)
+@for_each("name", JSON_FAULTS)
 def test_a_fault_of_a_json_file_is_reported_where_it_stands(name: str) -> None:
     text, expected = JSON_FAULTS[name]
     labels, problems = read_answer_labels(text)
@@ -180,7 +179,7 @@ MULTI_FAULTS: dict[str, tuple[str, list[dict[str, Any]]]] = {
 }
 
 
-@pytest.mark.parametrize("name", MULTI_FAULTS)
+@for_each("name", MULTI_FAULTS)
 def test_a_fault_in_a_set_of_labels_is_reported_where_it_stands(name: str) -> None:
     text, expected = MULTI_FAULTS[name]
     labels, problems = read_answer_labels(text, multilabel=True)
@@ -234,8 +233,8 @@ LINES_FAULTS: dict[str, tuple[list[str], list[dict[str, Any]]]] = {
 }
 
 
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
-@pytest.mark.parametrize("name", LINES_FAULTS)
+@for_each("end", ["\n", "\r\n"])
+@for_each("name", LINES_FAULTS)
 def test_a_fault_of_json_lines_names_its_line_and_reading_goes_on(name: str, end: str) -> None:
     lines, expected = LINES_FAULTS[name]
     labels, problems = read_answer_labels(end.join(lines) + end, "jsonl")
@@ -265,7 +264,7 @@ CSV_FAULTS: dict[str, tuple[str, list[dict[str, Any]]]] = {
 }
 
 
-@pytest.mark.parametrize("name", CSV_FAULTS)
+@for_each("name", CSV_FAULTS)
 def test_a_fault_of_a_csv_file_names_line_and_field(name: str) -> None:
     text, expected = CSV_FAULTS[name]
     labels, problems = read_answer_labels(text, "csv")

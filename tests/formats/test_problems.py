@@ -12,6 +12,7 @@ from app.formats.problems import (
     describe_value,
     pointer_token,
 )
+from tests.each_case import for_each
 
 
 def problem_in_row(row: int, code: str = "unknown_id") -> Problem:
@@ -68,8 +69,8 @@ def test_pointer_tokens_are_escaped_and_writable() -> None:
     pointer_token("\ud800").encode()
 
 
-@pytest.mark.parametrize(
-    ("value", "shown"),
+@for_each(
+    "value, shown",
     [
         ("a", '"a"'), ("\ud800", '"\\ud800"'), (None, "null"), (True, "true"), (1.0, "1.0"),
         ([1, 2], "a list of 2"), ((("a", 1),), "an object"),

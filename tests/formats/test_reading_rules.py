@@ -4,6 +4,7 @@ import pytest
 
 from app.formats.reading_rules import ReadingRules
 from app.scoring.declaration.metric_parser import parse_metric
+from tests.each_case import for_each
 from tests.formats.reading import code_sets, read_answer_labels, read_answers, read_valid_sets, summarize_problems
 
 FOUR = '{"t1":["cat","cow","cat"],"t2":["cow","hen"],"t3":[]}'
@@ -76,8 +77,8 @@ def test_a_repeated_unknown_label_has_another_code_than_its_first_occurrence() -
     assert code_sets(read_answer_labels(text, multilabel=True, rules=rules)[0]) == [[3, 3, 4], [0, 0], [3]]
 
 
-@pytest.mark.parametrize(
-    ("raw", "kind"),
+@for_each(
+    "raw, kind",
     [
         ('[{"id":"v","scores":["high"]},{"id":"t1","scores":[0.5,0.25,0.25]}]', "json"),
         ("id,cat,dog,eel\nv,2,2,2\nt1,0.5,0.25,0.25\n", "csv"),

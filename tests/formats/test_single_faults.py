@@ -17,12 +17,13 @@ from app.offline import score_offline
 from app.pipeline import SourceFile, validate_predictions
 from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.declaration.task import TaskKind, TaskSpec
+from tests.each_case import for_each
 from tests.formats.answer_table import EXTRA_CLASS, NO_SCORE, AnswerTable, FormatWriter, Location, pointer_token
 from tests.formats.reading import located_problems, read_answers
 from tests.formats.strategies import DrawnAnswers, as_nfc, drawn_answers, nfc_texts
 from tests.formats.writers import WRITERS
 
-FEW = settings(max_examples=25, deadline=None)
+FEW = settings(max_examples=5, deadline=None)  # each is read in fifteen formats and layouts
 CHANCES = st.sampled_from([0.0, 0.125, 0.25])
 COLUMNS = ("parquet", "arrow")
 Fault = dict[str, Any]
@@ -69,8 +70,10 @@ def assert_one_problem(
     assert set(problems.total) <= {fault["code"], "missing_instances"}
 
 
-def writers_for(data: AnswerTable) -> list[tuple[str, FormatWriter]]:
-    return [(name, writer) for name, writer in WRITERS.items() if writer.fits(data)]
+def writers_for(table: AnswerTable, data: st.DataObject) -> list[tuple[str, FormatWriter]]:
+    """Every second writer from a drawn one on: the examples together meet all of them."""
+    fitting = [(name, writer) for name, writer in WRITERS.items() if writer.fits(table)]
+    return fitting[data.draw(st.integers(0, 1)) :: 2]
 
 
 def expected_problem(code: str, place: Location, owner: object = None) -> Fault:
@@ -96,7 +99,7 @@ def test_one_wrong_label(task: TaskKind, data: st.DataObject, wrong: str) -> Non
     item = len(labels) if several else None
     faulty = with_label(one.data, row, item, value)
     code = {"unknown": "unknown_label", "empty": "empty_label", "again": "duplicate_label"}[wrong]
-    for name, writer in writers_for(faulty):
+    for name, writer in writers_for(faulty, data):
         owner = id_of_row(faulty, row)
         assert_one_problem(
             one, name, faulty, expected_problem(code, writer.location(faulty, row, "label", item), owner)
@@ -117,7 +120,7 @@ def test_one_row_too_many(data: st.DataObject, wrong: str, task: TaskKind) -> No
     if wrong == "unknown":
         extra = data.draw(nfc_texts.filter(lambda text: text not in one.ids))
     faulty = with_row(one.data, extra)
-    for name, writer in writers_for(faulty):
+    for name, writer in writers_for(faulty, data):
         code = "unknown_id" if wrong == "unknown" else "duplicate_key" if name == "map" else "duplicate_id"
         if wrong == "again" and writer.layout == "long":
             continue  # there an id has as many rows as labels
@@ -132,7 +135,7 @@ def test_one_label_that_is_null(data: st.DataObject) -> None:
     one = data.draw(drawn_answers("multiclass", scored=False))
     row = data.draw(st.integers(0, one.data.n - 1))
     faulty = with_label(one.data, row, None, None)
-    for name, writer in writers_for(faulty):
+    for name, writer in writers_for(faulty, data):
         if writer.kind not in {"csv", "tsv"}:
             fault = expected_problem("wrong_shape", writer.location(faulty, row, "label", None), id_of_row(faulty, row))
             assert_one_problem(one, name, faulty, fault)
@@ -146,7 +149,7 @@ def test_one_id_that_is_none(data: st.DataObject, value: Any) -> None:
     names = [value if number == row else name for number, name in enumerate(one.data.ids)]
     faulty = replace(one.data, ids=names)
     code = "missing_id" if value is None or value == "" else "wrong_shape"
-    for name, writer in writers_for(faulty):
+    for name, writer in writers_for(faulty, data):
         text = writer.kind not in {"json", "jsonl"}
         if name == "map" or (text and value != "" and (value is not None or writer.kind not in COLUMNS)):
             continue
@@ -164,7 +167,7 @@ def test_one_score_that_is_no_number(task: TaskKind, data: st.DataObject, value:
     row = data.draw(st.integers(0, one.data.n - 1))
     item = data.draw(st.integers(0, len(one.classes) - 1))
     faulty = with_score(one.data, row, item, value)
-    for name, writer in writers_for(faulty):
+    for name, writer in writers_for(faulty, data):
         if writer.kind in {"csv", "tsv"} and value == "0.5":
             continue  # there all is text
         if name == "columns" and value is None and one.data.n == 1:
@@ -216,7 +219,7 @@ def test_one_score_more_or_less(
     if missing and len(one.classes) == 2 and task == "binary":
         item = one.classes.index(one.positive)  # else the row still holds the one score that may stand alone
     faulty = with_score(one.data, row, item, NO_SCORE) if missing else replace(one.data, extra=row)
-    for name, writer in writers_for(faulty):
+    for name, writer in writers_for(faulty, data):
         code, place = problem_of(name, writer, faulty, row, item)
         unread = not missing and writer.kind in {"csv", "tsv"}
         assert_one_problem(one, name, faulty, expected_problem(code, place, None if unread else id_of_row(faulty, row)))
@@ -240,7 +243,7 @@ def test_one_score_that_is_no_probability(task: TaskKind, data: st.DataObject, v
     row = data.draw(st.integers(0, one.data.n - 1))
     item = data.draw(st.integers(0, len(one.classes) - 1))
     faulty = with_score(one.data, row, item, value)
-    for name, writer in writers_for(faulty):
+    for name, writer in writers_for(faulty, data):
         fault = expected_problem(
             "not_a_probability", writer.location(faulty, row, "score", item), id_of_row(faulty, row)
         )
@@ -254,7 +257,7 @@ def test_one_row_of_probabilities_that_does_not_sum_to_one(task: TaskKind, data:
     one = with_probabilities(data.draw(drawn_answers(task, scored=True).filter(lambda one: one.data.single is None)))
     row = data.draw(st.integers(0, one.data.n - 1))
     faulty = with_score(one.data, row, 0, value)
-    for name, writer in writers_for(faulty):
+    for name, writer in writers_for(faulty, data):
         fault = expected_problem(
             "not_a_probability", writer.location(faulty, row, "score", None), id_of_row(faulty, row)
         )
@@ -273,7 +276,7 @@ FIRST_OF_THREE: dict[str, tuple[str, Fault]] = {
 }
 
 
-@pytest.mark.parametrize("case", FIRST_OF_THREE)
+@for_each("case", FIRST_OF_THREE)
 def test_a_faulty_first_row_does_not_make_faults_of_the_others(case: str) -> None:
     first, fault = FIRST_OF_THREE[case]
     records = [{"id": "t1"} | json.loads(first), {"id": "t2", "score": 0.5}, {"id": "t3", "score": 0.25}]
@@ -281,7 +284,7 @@ def test_a_faulty_first_row_does_not_make_faults_of_the_others(case: str) -> Non
     assert located_problems(problems) == [fault | {"instance_id": "t1"}]
 
 
-@pytest.mark.parametrize("positive", ["cat", "dog"])
+@for_each("positive", ["cat", "dog"])
 def test_a_score_under_the_name_of_the_positive_label_that_is_no_probability(positive: str) -> None:
     records = [{"id": one, "scores": {positive: 2.0 if one == "t2" else 0.5}} for one in ("t1", "t2", "t3")]
     _, problems = read_answers(json.dumps(records), positive_label=positive, **PLAIN)
@@ -293,7 +296,7 @@ def test_a_score_under_the_name_of_the_positive_label_that_is_no_probability(pos
 
 
 @given(data=st.data(), value=st.sampled_from([-0.25, math.nan, 7.0]), again=st.booleans())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=4, deadline=None)
 def test_dry_run_and_offline_scoring_give_the_same_answer(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, value: float, again: bool
 ) -> None:
@@ -306,7 +309,7 @@ def test_dry_run_and_offline_scoring_give_the_same_answer(
     truth.path.write_bytes(WRITERS["columns"].write(AnswerTable(one.ids, labels=[one.classes[0]] * len(one.ids))))
     call = parse_metric("log_loss", task="multiclass")
     spec = TaskSpec("multiclass", tuple(one.classes))
-    for _, writer in writers_for(faulty):
+    for _, writer in writers_for(faulty, data):
         source = SourceFile(folder / "file", FileKind(writer.kind, "", writer.layout))
         source.path.write_bytes(writer.write(faulty))
         _, dry, _ = validate_predictions(one.ids, spec, source, rules=ReadingRules.strictest([call], call.text))

@@ -1,11 +1,10 @@
-import pytest
-
 from app.formats.validation.suggestions import SuggestionFinder
+from tests.each_case import for_each
 from tests.formats.reading import read_answer_labels
 
 
-@pytest.mark.parametrize(
-    ("text", "near"),
+@for_each(
+    "text, near",
     [
         ("CAT", "cat"), (" cat ", "cat"), ("black_cat", "Black cat"), ("item-7", "item-007"),
         ("item 0007", "item-007"), ("ｃａｔ", "cat"), ("Blakc cat", "Black cat"), ("7", "item-007"),
@@ -25,8 +24,8 @@ def test_among_many_known_texts_folding_and_the_last_part_are_tried() -> None:
     assert near.find("item-00012x") is None
 
 
-@pytest.mark.parametrize(
-    ("kind", "text", "hint"),
+@for_each(
+    "kind, text, hint",
     [
         ("json", "id,label\nt1,cat\n", "looks like CSV"),
         ("json", '{"preds": [{"id": "t1", "label": "cat"}]}', '"preds" does not have a supported layout'),
@@ -61,7 +60,7 @@ def test_a_file_meant_in_another_way_gets_the_advice_that_mends_it(kind: str, te
     assert hint in problems.first[0].message
 
 
-@pytest.mark.parametrize(("multilabel", "told"), [(True, True), (False, False)])
+@for_each("multilabel, told", [(True, True), (False, False)])
 def test_a_long_table_of_several_labels_is_told_to_say_so(multilabel: bool, told: bool) -> None:
     _, problems = read_answer_labels("id,label\nt1,cat\nt1,dog\nt2,cat\nt3,cat\n", "csv", multilabel=multilabel)
     assert ("layout=long" in problems.first[0].message) == told
@@ -72,8 +71,8 @@ def test_a_map_of_scores_is_no_table_of_pandas() -> None:
     assert "pandas" not in str(read_answer_labels(text, ids=["id"])[1].first)
 
 
-@pytest.mark.parametrize(
-    ("kind", "text", "multilabel"),
+@for_each(
+    "kind, text, multilabel",
     [
         ("json", '[{"id": "t1", "label": NaN}]', False),
         ("json", '[{"id": Infinity, "label": "cat"}]', False),

@@ -13,6 +13,7 @@ from app.errors import BadRequest
 from app.formats.reading_rules import ReadingRules
 from app.formats.templates.build_template import TEMPLATES, build_template
 from app.scoring.declaration.task import TaskKind, TaskSpec
+from tests.each_case import for_each
 from tests.formats.fault_table.write import columnar, npz
 from tests.formats.reading import CLASSES, code_sets, read_answers
 
@@ -37,22 +38,22 @@ def read(raw: bytes, name: str, task: TaskKind, **how: Any) -> Any:
     )
 
 
-@pytest.mark.parametrize("name", LABELLED)
+@for_each("name", LABELLED)
 def test_an_unfilled_template_holds_the_ids_in_order_and_no_label(name: str) -> None:
     _, problems = read(build_template(ODD_IDS, spec("multiclass"), name), name, "multiclass")
     assert problems.total == {"empty_label": len(ODD_IDS)}
     assert [found.instance_id for found in problems.first] == ODD_IDS
 
 
-@pytest.mark.parametrize("name", LABELLED)
+@for_each("name", LABELLED)
 def test_an_unfilled_multilabel_template_is_a_file_of_empty_sets(name: str) -> None:
     found, problems = read(build_template(ODD_IDS, spec("multilabel"), name), name, "multilabel")
     assert not problems
     assert code_sets(found.labels) == [[] for _ in ODD_IDS]
 
 
-@pytest.mark.parametrize("task", ["binary", "multiclass", "multilabel"])
-@pytest.mark.parametrize("name", TEMPLATES)
+@for_each("task", ["binary", "multiclass", "multilabel"])
+@for_each("name", TEMPLATES)
 def test_a_template_for_scores_that_is_not_filled_in_is_refused(name: str, task: TaskKind) -> None:
     _, problems = read(
         build_template(ODD_IDS, spec(task), name, scores=True), name, task, rules=ReadingRules(scores="due")
@@ -111,8 +112,8 @@ def _fill_in_columns(raw: bytes, name: str, rows: Sequence[Any], names: Sequence
     return columnar(name, pa.table(columns))
 
 
-@pytest.mark.parametrize("task", ["multiclass", "multilabel"])
-@pytest.mark.parametrize("name", LABELLED)
+@for_each("task", ["multiclass", "multilabel"])
+@for_each("name", LABELLED)
 def test_a_template_filled_in_with_labels_is_accepted(name: str, task: TaskKind) -> None:
     rows: list[Any] = ["dog" for _ in ODD_IDS] if task == "multiclass" else [["dog", "cat"] for _ in ODD_IDS]
     found, problems = read(fill_in(build_template(ODD_IDS, spec(task), name), name, rows, ()), name, task)
@@ -120,8 +121,8 @@ def test_a_template_filled_in_with_labels_is_accepted(name: str, task: TaskKind)
     assert code_sets(found.labels) == [[1] if task == "multiclass" else [1, 0] for _ in ODD_IDS]
 
 
-@pytest.mark.parametrize("task", ["binary", "multiclass", "multilabel"])
-@pytest.mark.parametrize("name", TEMPLATES)
+@for_each("task", ["binary", "multiclass", "multilabel"])
+@for_each("name", TEMPLATES)
 def test_a_template_filled_in_with_scores_is_accepted(name: str, task: TaskKind) -> None:
     names = ["score"] if task == "binary" else list(CLASSES)
     rows = [[0.125 * at for _ in names] for at in range(len(ODD_IDS))]

@@ -19,6 +19,7 @@ from app.pipeline import SourceFile, build_lookup_tables, infer_task, validate_p
 from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.declaration.task import TASK_KINDS, TaskKind, TaskSpec
 from app.scoring.evaluation_input import IdIndex
+from tests.each_case import for_each
 from tests.formats.reading import (
     CLASSES,
     IDS,
@@ -44,7 +45,7 @@ def alias_note(name: str) -> str:
 @pytest.mark.parametrize("encoding", ["", "gzip", "zstd"])
 @pytest.mark.parametrize("scored", [False, True])
 @given(data=st.data())
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=3, deadline=None)
 def test_a_byte_order_mark_changes_nothing_but_the_notes(encoding: str, scored: bool, data: st.DataObject) -> None:
     task: TaskKind = data.draw(st.sampled_from(TASK_KINDS))
     one = data.draw(drawn_answers(task, scored=scored))
@@ -104,14 +105,12 @@ def test_mark_semicolons_and_names_give_the_columns_of_the_plain_file(
     ]
 
 
-@pytest.mark.parametrize("kind", ["csv", "tsv"])
+@for_each("kind", ["csv", "tsv"])
 def test_semicolons_separate_in_either_table(kind: str) -> None:
     assert read_valid_sets(TABLE.replace(",", ";"), kind) == [[0], [1], [2]]
 
 
-@pytest.mark.parametrize(
-    "header", ["id;label,x", "id;label\tx", '"id;label', "id,label;x", '"id";"la,bel"', "id\tlabel;x"]
-)
+@for_each("header", ["id;label,x", "id;label\tx", '"id;label', "id,label;x", '"id";"la,bel"', "id\tlabel;x"])
 def test_semicolons_separate_nothing_beside_another_separator(header: str) -> None:
     table, problems = read(f"{header}\nt1;cat\n", "csv")
     assert problems
@@ -137,7 +136,7 @@ def test_scores_may_stand_between_semicolons() -> None:
 # ---- usual names of the labels ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "id,prediction,note\nt1,cat,x\n",  # not alone
@@ -177,8 +176,8 @@ def test_a_column_with_the_name_of_a_class_holds_its_scores() -> None:
     assert summarize_problems(problems) == [{"code": "wrong_shape", "line": 1}]
 
 
-@pytest.mark.parametrize("declared", [False, True])
-@pytest.mark.parametrize("quote", ["", '"'])  # a quote leaves the file to the strict reader
+@for_each("declared", [False, True])
+@for_each("quote", ["", '"'])  # a quote leaves the file to the strict reader
 def test_without_declared_classes_those_of_the_gold_decide(tmp_path: Path, declared: bool, quote: str) -> None:
     gold, predictions = tmp_path / "gold.csv", tmp_path / "predictions.csv"
     gold.write_text("id,label\nt1,class\nt2,other\nt3,other\n")
@@ -207,7 +206,7 @@ def test_a_parquet_table_may_have_the_usual_names_too() -> None:
     assert summarize_problems(problems)[0]["pointer"] == "/Prediction/1"
 
 
-@pytest.mark.parametrize("layout", ["", "long"])
+@for_each("layout", ["", "long"])
 def test_sets_may_have_a_usual_name(layout: str) -> None:
     text = "id,Category\nt1,cat\nt2,dog\nt3,eel\n"
     assert read_valid_sets(text, "csv", multilabel=True, layout=layout) == [[0], [1], [2]]
@@ -216,7 +215,7 @@ def test_sets_may_have_a_usual_name(layout: str) -> None:
 # ---- the notes, on every path ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("quote", ["", '"'])
+@for_each("quote", ["", '"'])
 def test_both_readers_tell_the_same(tmp_path: Path, quote: str) -> None:
     path = tmp_path / "predictions.csv"
     path.write_bytes(MARK + f"id;answer\n{quote}t1{quote};cat\nt2;dog\nt3;eel\n".encode())
@@ -228,8 +227,8 @@ def test_both_readers_tell_the_same(tmp_path: Path, quote: str) -> None:
     assert notes == [BYTE_ORDER_MARK_NOTE, SEMICOLON_NOTE, alias_note("answer")]
 
 
-@pytest.mark.parametrize("sign", [",", ";"])
-@pytest.mark.parametrize("several", [False, True])
+@for_each("sign", [",", ";"])
+@for_each("several", [False, True])
 def test_gold_and_its_task_are_read_alike(tmp_path: Path, sign: str, several: bool) -> None:
     source = SourceFile(tmp_path / "gold.csv", FileKind("csv"))
     label = "cat|dog" if several else "cat"

@@ -9,7 +9,6 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -23,7 +22,9 @@ from app.formats.vectorized.span_window import HEAD_BYTES
 from app.pipeline import SourceFile, build_lookup_tables, validate_predictions
 from app.scoring.declaration.task import TaskKind, TaskSpec
 from app.scoring.evaluation_input import IdIndex
+from tests.each_case import for_each
 from tests.formats.reading import compress, count_agreeing_windows, task_of
+from tests.hypothesis_profiles import is_thorough
 
 CLASSES = ("cat", "dog", "a label of more than eight bytes", "éé")
 Answers = Mapping[str, Any]
@@ -114,25 +115,18 @@ def _answers(count: int, *, several: bool) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("count", [2, 3, 50])
-@pytest.mark.parametrize(
-    ("shape", "several", "style"),
+@for_each(
+    "shape, several, style",
     [*product(WRITERS, (False, True), STYLES), *product(SINGLE_ONLY, (False,), ("compact", "usual", "indented"))],
 )
-def test_a_plain_file_is_read_by_the_fast_tier(shape: str, several: bool, style: str, count: int) -> None:
+def test_a_plain_file_is_read_by_the_fast_tier(shape: str, several: bool, style: str) -> None:
     form, write = {**WRITERS, **SINGLE_ONLY}[shape]
-    answers = _answers(count, several=several)
-    data = write(answers, "labels" if several else "label", STYLES[style])
-    ids = sorted(answers)
-    assert _count_vectorized_windows(data, FileKind(form), ids, "multilabel" if several else "multiclass") >= 1
-    for encoding in ("gzip", "zstd"):
-        kind = FileKind(form, encoding)
-        assert (
-            _count_vectorized_windows(
-                compress(data, encoding), kind, list(answers), "multilabel" if several else "multiclass"
-            )
-            >= 1
-        )
+    task = task_of(multilabel=several)
+    for count, encoding in ((2, "gzip"), (3, "zstd"), (50, "")):
+        answers = _answers(count, several=several)
+        data = compress(write(answers, "labels" if several else "label", STYLES[style]), encoding)
+        ids = list(answers) if encoding else sorted(answers)
+        assert _count_vectorized_windows(data, FileKind(form, encoding), ids, task) >= 1, (count, encoding)
 
 
 def _at(data: bytes, chance: random.Random, change: Callable[[bytes], bytes], length: int) -> bytes:
@@ -176,11 +170,11 @@ DAMAGES: Mapping[str, Callable[[bytes, random.Random], bytes]] = {
 }
 
 
-@pytest.mark.parametrize("damage", DAMAGES)
-@pytest.mark.parametrize(("shape", "several"), [*product(WRITERS, (False, True)), *product(SINGLE_ONLY, (False,))])
+@for_each("damage", DAMAGES)
+@for_each("shape, several", [*product(WRITERS, (False, True)), *product(SINGLE_ONLY, (False,))])
 def test_a_damaged_file_is_never_read_otherwise_than_strictly(shape: str, several: bool, damage: str) -> None:
     form, write = {**WRITERS, **SINGLE_ONLY}[shape]
-    for seed in range(8):
+    for seed in range(8 if is_thorough() else 2):
         chance = random.Random(f"{shape}{several}{damage}{seed}")
         answers = _answers(chance.choice((2, 3, 9)), several=several)
         data = write(answers, "labels" if several else "label", STYLES[chance.choice(list(STYLES))])
@@ -228,8 +222,8 @@ def test_whatever_ids_and_labels_are_called(
     count_agreeing_windows(data, kind, spec, known, found, rules=ReadingRules(), notes=table.notes)
 
 
-@pytest.mark.parametrize(
-    ("data", "form", "several"),
+@for_each(
+    "data, form, several",
     [
         ('{"t1": "cat", "t2": "cat", "t2": "cat"}', "json", False),
         ('{"t1": "cat", "t1": "cat", "t2": "cat"}', "json", False),
@@ -263,7 +257,7 @@ def test_what_is_repeated_or_misplaced_is_left_to_the_strict_reader(data: str, f
     )
 
 
-@pytest.mark.parametrize("several", [False, True])
+@for_each("several", [False, True])
 def test_what_follows_much_space_behind_the_last_column_is_seen(several: bool) -> None:
     label = '["cat"]' if several else '"cat"'
     for first, second in (('"ids": ["t1"]', f'"labels": [{label}]'), (f'"labels": [{label}]', '"ids": ["t1"]')):
@@ -282,9 +276,7 @@ def test_a_class_that_no_file_may_name_is_left_to_the_strict_reader(tmp_path: Pa
     assert dict(problems.total) == {"empty_label": 1}
 
 
-@pytest.mark.parametrize(
-    "limits", [Limits(records=9), Limits(text_length=100), Limits(nesting=2), Limits(expanded_bytes=200)]
-)
+@for_each("limits", [Limits(records=9), Limits(text_length=100), Limits(nesting=2), Limits(expanded_bytes=200)])
 def test_stricter_limits_hold_in_both_tiers(limits: Limits) -> None:
     answers = _answers(10, several=False)
     data = WRITERS["records"][1](answers, "label", {})

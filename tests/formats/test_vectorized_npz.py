@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import pytest
 
 from app.formats.reading_rules import ReadingRules
 from app.scoring.declaration.task import TaskSpec
 from app.scoring.numeric.exact import Floats
+from tests.each_case import for_each
 from tests.formats.reading import read_answers
 from tests.formats.test_vectorized_scores import read_vectorized, scored_rows
 
@@ -29,10 +29,10 @@ def read_by_both(raw: bytes, ids: Sequence[str], spec: TaskSpec, rules: ReadingR
     return read_vectorized(raw, "npz", ids, spec, rules)
 
 
-@pytest.mark.parametrize("pack", [np.savez, np.savez_compressed])
-@pytest.mark.parametrize("text", ["<U20", ">U14", "S12"])
-@pytest.mark.parametrize("kind", ["<f8", ">f8", "<f4"])
-@pytest.mark.parametrize("layout", ["C", "F"])
+@for_each("pack", [np.savez, np.savez_compressed])
+@for_each("text", ["<U20", ">U14", "S12"])
+@for_each("kind", ["<f8", ">f8", "<f4"])
+@for_each("layout", ["C", "F"])
 def test_arrays_of_any_kind_are_put_in_order(pack: Callable[..., None], text: str, kind: str, layout: Any) -> None:
     ids, _, classes, scores = scored_rows(300, 7)
     order, own = np.random.default_rng(4).permutation(300), np.random.default_rng(5).permutation(7)
@@ -46,7 +46,7 @@ def test_arrays_of_any_kind_are_put_in_order(pack: Callable[..., None], text: st
     assert np.array_equal(found, scores.astype(kind))
 
 
-@pytest.mark.parametrize("text", ["<U9", ">U3", "S2", "S17"])
+@for_each("text", ["<U9", ">U3", "S2", "S17"])
 def test_ids_of_different_lengths_are_read_fast(text: str) -> None:
     ids = ["b", "a3", "c"]
     raw = archive(ids=np.array(ids, dtype=text), scores=np.array([[1.0, 2], [3, 4], [5, 6]]))
@@ -55,7 +55,7 @@ def test_ids_of_different_lengths_are_read_fast(text: str) -> None:
     assert found.tolist() == [[3, 4], [1, 2], [5, 6]]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "change",
     [
         {"x": np.zeros(2)},

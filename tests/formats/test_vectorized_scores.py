@@ -20,6 +20,7 @@ from app.scoring.declaration.task import TaskSpec
 from app.scoring.evaluation_input import IdIndex
 from app.scoring.numeric.exact import Floats
 from app.scoring.string_table import PADDING_BYTES
+from tests.each_case import for_each
 from tests.formats.reading import read_answers
 
 MANY = settings(max_examples=150, deadline=None)
@@ -261,8 +262,8 @@ def scored_rows(n: int, m: int) -> tuple[list[str], list[list[str]], list[str], 
     return [f"instance-{at}" for at in range(n)], rows, [f"class-{k}" for k in range(m)], scores
 
 
-@pytest.mark.parametrize("name", WRITERS)
-@pytest.mark.parametrize("at_once", [64, 1000, 1 << 18])
+@for_each("name", WRITERS)
+@for_each("at_once", [64, 1000, 1 << 18])
 def test_files_larger_than_what_is_looked_at_together(name: str, at_once: int) -> None:
     ids, rows, classes, scores = scored_rows(300, 7)
     order = np.random.default_rng(4).permutation(300)
@@ -280,8 +281,8 @@ def test_files_larger_than_what_is_looked_at_together(name: str, at_once: int) -
     assert np.array_equal(found, scores)
 
 
-@pytest.mark.parametrize(
-    ("text", "kind"),
+@for_each(
+    "text, kind",
     [
         ('{"ids": ["t1", "t2"], "scores": [0.25, 1]}', "json"),
         ('[{"id": "t1", "score": 0.25}, {"id": "t2", "score": 1}]', "json"),
@@ -320,7 +321,7 @@ AMBIGUOUS_FILES: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("name", AMBIGUOUS_FILES)
+@for_each("name", AMBIGUOUS_FILES)
 def test_at_the_first_doubt_nothing_is_read(name: str) -> None:
     assert (
         read_vectorized(
@@ -372,9 +373,7 @@ def test_much_that_is_no_row_is_read_in_a_time_that_grows_with_it_alone() -> Non
         assert read_vectorized(raw, "json", ["a", "b"], spec, ReadingRules()) is None
 
 
-@pytest.mark.parametrize(
-    "limits", [Limits(records=9), Limits(text_length=100), Limits(nesting=2), Limits(expanded_bytes=200)]
-)
+@for_each("limits", [Limits(records=9), Limits(text_length=100), Limits(nesting=2), Limits(expanded_bytes=200)])
 def test_stricter_limits_hold_in_both_tiers(limits: Limits) -> None:
     ids, rows, classes, _ = scored_rows(10, 3)
     raw, spec = records(ids, rows, classes).encode(), TaskSpec("multiclass", tuple(classes))

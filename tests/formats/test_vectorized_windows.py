@@ -18,6 +18,7 @@ from app.pipeline import build_lookup_tables
 from app.scoring.declaration.task import TaskKind, TaskSpec
 from app.scoring.evaluation_input import IdIndex, PredictionArrays
 from app.scoring.string_table import PADDING_BYTES
+from tests.each_case import for_each
 
 CLASSES = ("cat", "dog")
 _STEPS = st.lists(
@@ -123,7 +124,7 @@ def _read(data: bytes, form: str, task: TaskKind, stream: io.BytesIO | None = No
     return read_predictions(source, FileKind(form), tables, spec, rules=rules, limits=DEFAULT_LIMITS, window=4096)
 
 
-@pytest.mark.parametrize("name", _FILES)
+@for_each("name", _FILES)
 def test_every_file_is_read_once_whatever_it_holds(name: str) -> None:
     data, form, task = _FILES[name]
     stream = _Counted(data)
@@ -137,9 +138,9 @@ def test_every_file_is_read_once_whatever_it_holds(name: str) -> None:
         assert np.array_equal(found.scores, _SCORES)
 
 
-@pytest.mark.parametrize("name", ["columns of scores", "columns of scores of sets"])
-@pytest.mark.parametrize(
-    ("old", "new"),
+@for_each("name", ["columns of scores", "columns of scores of sets"])
+@for_each(
+    "old, new",
     [
         (b'"scores": [[', b'"scores": [], "scores": [['),
         (b'], "scores"', b'], "ids": ["t0"], "scores"'),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.each_case import for_each
 from tests.fuzz.seeds import CORPUS
 from tests.fuzz.targets import TARGETS, cases, check_input
 from tests.live_service import MAX_WAIT_SECONDS
@@ -16,7 +17,7 @@ BY_TARGET = {target: sorted((CORPUS / target).iterdir()) for target in TARGETS}
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize("target", TARGETS)
+@for_each("target", TARGETS)
 def test_the_invariants_hold_for_every_input_of_the_corpus(target: str) -> None:
     valid = 0
     for path in BY_TARGET[target]:
@@ -30,7 +31,7 @@ def test_the_invariants_hold_for_every_input_of_the_corpus(target: str) -> None:
     assert valid >= 5  # the seeds are not all refused at the door
 
 
-@pytest.mark.parametrize("target", TARGETS)
+@for_each("target", TARGETS)
 def test_the_corpus_is_small(target: str) -> None:
     assert {path.name for path in BY_TARGET[target] if path.stat().st_size > 4096} == set()
     assert len(BY_TARGET[target]) >= 10

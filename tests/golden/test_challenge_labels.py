@@ -7,6 +7,7 @@ import pytest
 
 from app.scoring.declaration.metric import CATALOGUE
 from app.scoring.reports.per_class_report import confusion, per_class_report
+from tests.each_case import for_each
 from tests.golden.reference_data import ORACLE, challenge_input, challenge_keys, systems
 from tests.reference_material import SHARED, needs_shared
 from tests.scoring.case_builder import results
@@ -45,7 +46,7 @@ def expected_values(name: str, expected: Mapping[str, Any]) -> Iterator[tuple[st
         yield official, expected["official_score"]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_each("name", NAMES)
 def test_hard_label_values_are_those_of_the_oracle(name: str) -> None:
     compared = 0
     for system, version, expected in systems(name):
@@ -62,7 +63,7 @@ def test_hard_label_values_are_those_of_the_oracle(name: str) -> None:
     assert compared >= COMPARED[name]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_each("name", NAMES)
 def test_per_class_values_and_confusion_cells_are_those_of_the_oracle(name: str) -> None:
     for system, version, expected in systems(name):
         report = per_class_report(challenge_input(name, system, version), ORACLE)
@@ -75,7 +76,7 @@ def test_per_class_values_and_confusion_cells_are_those_of_the_oracle(name: str)
             assert found["labels"] == expected["confusion_matrix"]["rows_gold_cols_predicted"]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_each("name", NAMES)
 def test_official_metrics_exist(name: str) -> None:
     official = challenge_keys()["official"].get(name, [])
     for text in [official] if isinstance(official, str) else official:

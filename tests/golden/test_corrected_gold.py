@@ -11,6 +11,7 @@ from app.gold import Gold, load_gold
 from app.gold_difference import compare_gold, new_ids, refusal_to_follow
 from app.pipeline import SourceFile, score_predictions
 from app.scoring.declaration.metric_parser import parse_metric
+from tests.each_case import for_each
 from tests.golden.reference_data import ORACLE, challenge_folder, expected_by_system, read_json
 from tests.reference_material import needs_shared
 
@@ -43,7 +44,7 @@ def prediction_files(name: str) -> list[Path]:
     return sorted((challenge_folder(name) / "predictions").iterdir())
 
 
-@pytest.mark.parametrize("name", CORRECTIONS)
+@for_each("name", CORRECTIONS)
 def test_the_difference_is_that_of_the_list_of_corrections(name: str) -> None:
     rows = read_json(challenge_folder(name) / CORRECTIONS[name])
     before, after = gold_of(name, "gold"), gold_of(name, "gold_corrected", "gold")
@@ -63,7 +64,7 @@ def test_the_difference_is_that_of_the_list_of_corrections(name: str) -> None:
     assert (back.restored, back.relabelled, back.voided) == (found.voided, found.relabelled, 0)
 
 
-@pytest.mark.parametrize("name", CORRECTIONS)
+@for_each("name", CORRECTIONS)
 def test_the_scores_before_and_after_are_those_of_the_oracle(name: str) -> None:
     expected = expected_by_system(name)
     calls = {key: parse_metric(key, options=ORACLE, task="multiclass") for key in METRICS}

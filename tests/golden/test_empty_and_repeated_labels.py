@@ -5,6 +5,7 @@ import pytest
 from app.scoring.evaluation_input import EvaluationInput
 from app.scoring.reports.per_class_report import per_class_report
 from app.scoring.tally import NO_LABEL
+from tests.each_case import for_each
 from tests.golden.reference_data import TOLERANCE, load_vector
 from tests.reference_material import needs_shared
 from tests.scoring.case_builder import case, results, value
@@ -18,7 +19,7 @@ def part(name: str) -> EvaluationInput:
     return case("multilabel", data["labels"], [row["gold"] for row in rows], [row["predicted"] for row in rows])
 
 
-@pytest.mark.parametrize("rule", ["set", "multiset"])
+@for_each("rule", ["set", "multiset"])
 def test_a_repeated_label_counts_once_or_every_time(rule: str) -> None:
     expected = load_vector("van_asch_empty_and_double")["double"][f"expected_{rule}"]["A"]
     found = per_class_report(part("double"), {"duplicates": rule})["A"]
@@ -27,7 +28,7 @@ def test_a_repeated_label_counts_once_or_every_time(rule: str) -> None:
     assert value(part("double"), "subset_accuracy", duplicates=rule) == 1.0
 
 
-@pytest.mark.parametrize(("variant", "rule"), [("a", "not_a_label"), ("b", "as_class")])
+@for_each("variant, rule", [("a", "not_a_label"), ("b", "as_class")])
 def test_the_empty_set_is_a_class_or_is_not(variant: str, rule: str) -> None:
     expected = load_vector("van_asch_empty_and_double")["empty"][f"expected_{variant}"]
     found = results(part("empty"), list(expected), {"empty_label": rule, "zero_division": "0"})
@@ -44,7 +45,7 @@ def test_the_counts_with_the_empty_set_as_a_class() -> None:
     assert {name: {cell: found[name][cell] for cell in cells} for name, cells in expected.items()} == expected
 
 
-@pytest.mark.parametrize("rule", ["1", "0", "skip"])
+@for_each("rule", ["1", "0", "skip"])
 def test_two_empty_sets_follow_their_own_option(rule: str) -> None:
     expected = load_vector("van_asch_empty_and_double")["empty"]["per_instance"]["expected_by_both_empty"][rule]
     # zero_division must not matter here: the two options for empties alone decide per-instance 0/0

@@ -5,11 +5,10 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-import pytest
-
 from app.scoring.declaration.metric import CATALOGUE
 from app.scoring.evaluation_input import EvaluationInput
 from app.scoring.reports.per_class_report import confusion, per_class_report
+from tests.each_case import for_each
 from tests.golden.reference_data import ORACLE, TOLERANCE, load_vector, metric_string, vector_input
 from tests.reference_material import needs_shared
 from tests.scoring.case_builder import case, evaluate_metric, value
@@ -45,7 +44,7 @@ def comparisons(name: str) -> Iterator[tuple[str, EvaluationInput, str, Mapping[
                 yield "expected_per_label", of, f"{key}:label={label}", ORACLE, expected
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_each("name", NAMES)
 def test_every_expected_value_that_the_catalogue_covers_is_reproduced(name: str) -> None:
     compared = list(comparisons(name))
     assert compared
@@ -86,7 +85,7 @@ def exact_fractions(name: str) -> Iterator[tuple[EvaluationInput, str, Fraction]
             yield of, key, Fraction(text)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_each("name", NAMES)
 def test_values_are_within_two_ulp_of_the_exact_fraction(name: str) -> None:
     for of, key, exact in exact_fractions(name):
         found = value(of, key, **ORACLE)
@@ -130,7 +129,7 @@ SAME_VALUE = {("sefidian_example", "precision_samples"), ("sefidian_example", "r
 TOLERANCE_PLACES = 11
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "doering_specificity_10x10"])
+@for_each("name", [name for name in NAMES if name != "doering_specificity_10x10"])
 def test_counts_per_class_and_confusion_cells_agree(name: str) -> None:
     data = load_vector(name)
     of = vector_input(data)
@@ -146,7 +145,7 @@ def test_counts_per_class_and_confusion_cells_agree(name: str) -> None:
         assert found == data["confusion_matrix_rows_gold"]
 
 
-@pytest.mark.parametrize("system", ["system_a", "system_b"])
+@for_each("system", ["system_a", "system_b"])
 def test_scores_of_the_randomization_example(system: str) -> None:
     data = load_vector("approx_randomization_small")
     gold = [row["gold"] for row in data["instances"]]

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from app.scoring.evaluation_input import EvaluationInput, Labels
+from tests.each_case import for_each
 from tests.golden.reference_data import (
     ORACLE,
     TOLERANCE,
@@ -90,7 +91,7 @@ def expected(name: str) -> Iterator[tuple[str, str, Mapping[str, str], float, fl
                 yield system, f"hierarchical_{measure}", HEMKIT, counted[f"h{part}"], rules["tolerance"]
 
 
-@pytest.mark.parametrize(("name", "compared"), [("germeval2019-blurbs-b", 28), ("imagenet-real", 5)])
+@for_each("name, compared", [("germeval2019-blurbs-b", 28), ("imagenet-real", 5)])
 def test_real_challenges_have_the_values_of_their_oracles(name: str, compared: int) -> None:
     wanted = list(expected(name))
     assert len(wanted) == compared
@@ -105,9 +106,7 @@ def test_the_root_of_imagenet_is_found_and_told() -> None:
     assert note == "left out because they are ancestors of every class: n00001930"
 
 
-@pytest.mark.parametrize(
-    ("system", "expected"), [("submission-2019-06-15", 0.650789), ("submission-2019-06-17", 0.647551)]
-)
+@for_each("system, expected", [("submission-2019-06-15", 0.650789), ("submission-2019-06-17", 0.647551)])
 def test_the_smallest_graphs_of_the_blurbs_whatever_the_order_of_the_classes(system: str, expected: float) -> None:
     of, options = hierarchical_input("germeval2019-blurbs-b", system), {**HEMKIT, "links": "minimal"}
     found = value(of, "lca_f1", **options)

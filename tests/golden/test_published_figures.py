@@ -12,6 +12,7 @@ from app.analysis.convert.constraints import WHOLE_TASK_MEASURES, measure_value
 from app.analysis.convert.contradictions import ContradictedFigure, ProblemVariants, explain_contradiction, solve
 from app.analysis.convert.measures import RATIO_MEASURES
 from app.analysis.convert.printed_figures import parse_count, parse_figure
+from tests.each_case import for_each
 from tests.golden.reference_data import load_vector
 from tests.reference_material import needs_shared, shared
 from tests.scoring.convert.test_contradictions import nearest_values
@@ -56,6 +57,7 @@ def test_the_one_slip_of_a_published_line_is_proved_and_mended() -> None:
     assert solve(germeval(RUG_2.replace("53,39", "53,59"))).count == 1
 
 
+@pytest.mark.ci  # fifty more lines like that of the test above
 @needs_shared
 def test_of_the_whole_published_table_three_lines_are_slips_and_all_others_fit_one_table_of_counts() -> None:
     text = (shared() / "challenges" / "germeval2018-coarse" / "README.md").read_text(encoding="utf-8")
@@ -94,7 +96,7 @@ SINGLE = ("doering_example", *(f"van_asch_table{k}" for k in (2, 3, 4, 5)), *(f"
 
 
 @needs_shared
-@pytest.mark.parametrize("name", SINGLE)
+@for_each("name", SINGLE)
 def test_each_printed_figure_of_the_sources_fits_the_printed_counts_unless_it_is_a_slip(name: str) -> None:
     data = load_vector(name)
     counts = list(data["counts"].values())

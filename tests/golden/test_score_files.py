@@ -3,15 +3,16 @@
 from functools import cache
 
 import numpy as np
-import pytest
 
 from app.formats.reading_rules import ReadingRules
 from app.scoring.declaration.decision_rules import ConfiguredDecisionRule, decide_labels
 from app.scoring.declaration.task import TaskKind, TaskSpec
+from tests.each_case import for_each
 from tests.formats.answer_table import AnswerTable
 from tests.formats.reading import code_sets, compress, read_answers
 from tests.formats.writers import WRITERS
 from tests.golden.reference_data import challenge_folder, read_json
+from tests.hypothesis_profiles import is_thorough
 from tests.reference_material import needs_shared
 
 pytestmark = needs_shared
@@ -22,8 +23,8 @@ SYSTEMS: list[tuple[str, str, TaskKind]] = [
 ]
 
 
-ROWS = 2500
-"""Enough for several windows of the vectorized readers."""
+ROWS = 2500 if is_thorough() else 300
+"""More are enough for several windows of the usual size; the vectorized readers also read with very small ones."""
 
 
 @cache
@@ -42,7 +43,7 @@ def data_of(name: str, system: str, task: TaskKind) -> AnswerTable:
     )
 
 
-@pytest.mark.parametrize(("name", "system", "task"), SYSTEMS)
+@for_each("name, system, task", SYSTEMS)
 def test_a_real_file_of_scores_is_the_same_in_every_format(name: str, system: str, task: TaskKind) -> None:
     data = data_of(name, system, task)
     expected = np.array(data.scores, dtype=np.float64)

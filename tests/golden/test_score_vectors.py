@@ -8,6 +8,7 @@ import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from app.scoring.class_pair_wins import pairwise_wins
+from tests.each_case import for_each
 from tests.golden.reference_data import TOLERANCE, challenge_input, load_vector, metric_string, scored_vector_input
 from tests.reference_material import needs_shared
 from tests.scoring.case_builder import evaluate_metric, results, value
@@ -16,7 +17,7 @@ pytestmark = needs_shared
 COMPARED = {"binary_scores_small": 8, "hand_till_small": 13, "zhang_zhou_ranking": 23, "zhang_zhou_ranking_ties": 27}
 
 
-@pytest.mark.parametrize("name", COMPARED)
+@for_each("name", COMPARED)
 def test_every_expected_value_is_reproduced(name: str) -> None:
     data = load_vector(name)
     strings = {key: text for key in data["expected"] if (text := metric_string(key)) and key != "accuracy_argmax"}
@@ -29,7 +30,7 @@ def test_every_expected_value_is_reproduced(name: str) -> None:
             assert found[text].value == pytest.approx(exact, abs=2 * math.ulp(exact), rel=0), key
 
 
-@pytest.mark.parametrize("name", ["zhang_zhou_ranking", "zhang_zhou_ranking_ties"])
+@for_each("name", ["zhang_zhou_ranking", "zhang_zhou_ranking_ties"])
 def test_the_values_of_each_instance_are_reproduced(name: str) -> None:
     data = load_vector(name)
     for row in data["instances"]:
@@ -70,8 +71,8 @@ def test_each_pair_of_classes() -> None:
         assert value(of, f"auc_ovr:label={label}") == pytest.approx(number, abs=TOLERANCE)
 
 
-@pytest.mark.parametrize("system", ["cleanlab-cv", "cifar10h-humans"])
-@pytest.mark.parametrize("version", ["gold", "gold_corrected"])
+@for_each("system", ["cleanlab-cv", "cifar10h-humans"])
+@for_each("version", ["gold", "gold_corrected"])
 def test_scores_of_cifar_are_ranked_as_sent(system: str, version: str) -> None:
     of = challenge_input("cifar10-label-errors", system, version, scores=True)
     assert of.scores is not None

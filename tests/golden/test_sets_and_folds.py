@@ -10,6 +10,7 @@ import pytest
 from app.scoring.chi_squared import association
 from app.scoring.evaluation_input import EvaluationInput
 from app.scoring.reports.per_class_report import confusion
+from tests.each_case import for_each
 from tests.golden.reference_data import (
     ORACLE,
     TOLERANCE,
@@ -34,7 +35,7 @@ def value(of: EvaluationInput, text: str, options: Mapping[str, str] = ORACLE) -
     return result.value
 
 
-@pytest.mark.parametrize("name", SETS)
+@for_each("name", SETS)
 def test_alpha_and_hamming_scores(name: str) -> None:
     data = load_vector(name)
     of = vector_input(data)
@@ -110,7 +111,7 @@ def test_the_table_of_folds() -> None:
     assert skipping["f1"]["folds"] == 3
 
 
-@pytest.mark.parametrize("name", TABLES)
+@for_each("name", TABLES)
 def test_association_of_gold_and_predicted(name: str) -> None:
     data = load_vector(name)
     found = association(confusion(vector_input(data))["matrix"])
@@ -120,7 +121,7 @@ def test_association_of_gold_and_predicted(name: str) -> None:
         assert found.chi_squared == float(Fraction(data["expected_fraction"]["chi_squared"]))
 
 
-@pytest.mark.parametrize("name", CARDINALITIES)
+@for_each("name", CARDINALITIES)
 def test_cardinalities_of_real_systems(name: str) -> None:
     compared = 0
     for system, version, expected in systems(name):

@@ -4,10 +4,9 @@ import gzip
 import json
 from functools import cache
 
-import pytest
-
 from app.analysis.items.answers import answer_matrix
 from app.analysis.items.report import ItemAnalysis
+from tests.each_case import for_each
 from tests.golden.reference_data import challenge_folder, challenge_input, expected_by_system, read_json
 from tests.reference_material import needs_shared
 
@@ -39,7 +38,7 @@ def test_half_a_percent_of_all_labels_is_known_to_be_wrong() -> None:
     assert corrected_share(analysis().rows("id", "all")) == 54 / 10_000
 
 
-@pytest.mark.parametrize(("first", "times"), [(18, 40), (32, 30), (200, 10)])
+@for_each("first, times", [(18, 40), (32, 30), (200, 10)])
 def test_wrong_labels_are_far_more_frequent_among_the_first_suspects(first: int, times: int) -> None:
     """Measured: 82, 64 and 19 times as frequent as among all instances; chance gives once."""
     suspects = analysis().rows("suspicion", "all")[:first]

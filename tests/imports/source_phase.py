@@ -14,6 +14,7 @@ from tests.journeys.support import (
     require_finished,
 )
 from tests.live_service import Caller
+from tests.settle import settle
 
 SPLITS = ("public", "private") * 10
 LABELS = "aabb" * 5
@@ -39,8 +40,8 @@ def predictions(wrong: int) -> dict[str, str]:
     return {row["id"]: other[row["label"]] if n < wrong else row["label"] for n, row in enumerate(gold(1))}
 
 
-def make_source(app: ServedApp, *, released: bool = True) -> str:
-    """A closed phase with five submissions of three teams, one rejected file, a baseline and a correction; its slug."""
+def make_source(app: ServedApp) -> str:
+    """An open phase with five submissions of three teams, one rejected file, a baseline and a correction; its slug."""
     admin = app.admin()
     slug = create_challenge(admin, "moved", gold(1), recipe=RECIPE, title="Pets")
     path = MAIN_PHASE_PATH.format(slug)
@@ -57,10 +58,10 @@ def make_source(app: ServedApp, *, released: bool = True) -> str:
     assert admin.post(f"{path}/gold", json=gold(2)).status_code == 201
     done = admin.post(f"{path}/gold/2/activate", json={"reason": "t05 was wrong"})
     assert done.status_code < 300, done.text
-    poll_until(lambda: admin.board(slug).json(), lambda board: board["gold_version"] == 2)
+    settle(app)
+    assert admin.board(slug).json()["gold_version"] == 2
     require_finished(admin.submit(slug, predictions(1), team="Red"))
-    if released:
-        release_and_freeze(app, slug)
+    settle(app)
     return slug
 
 
@@ -69,7 +70,7 @@ def release_and_freeze(app: ServedApp, slug: str) -> dict[str, Any]:
     admin, path = app.admin(), MAIN_PHASE_PATH.format(slug)
     assert admin.patch(path, json={"closes_at": "2020-01-01T00:00:01Z", "opens_at": "2020-01-01T00:00:00Z"}).is_success
     assert admin.post(f"{path}/release", json={"reason": "agreed"}).is_success
-    app.wait_until_analysed()
+    settle(app)
     return frozen(admin, slug).raise_for_status().json()  # type: ignore[no-any-return]
 
 

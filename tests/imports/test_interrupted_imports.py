@@ -3,8 +3,12 @@
 import os
 from pathlib import Path
 
+import pytest
+
 from tests.imports.source_phase import finish, send
 from tests.live_service import Live, eventually
+
+pytestmark = pytest.mark.ci
 
 
 def test_an_import_of_a_killed_service_is_done_once_after_the_restart(archive: Path, tmp_path: Path) -> None:

@@ -5,25 +5,16 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.api.in_process_app import ServedApp, app_settings, serve_app
-from tests.imports.source_phase import export, finish, make_source, release_and_freeze, send
+from tests.imports.source_phase import finish, release_and_freeze, send
 from tests.journeys.support import MAIN_PHASE_PATH, require_refused
-from tests.live_service import Caller, eventually
+from tests.live_service import Caller
+from tests.settle import settle
 
 LOGGED = """SELECT receipts.split, receipts.submission_id FROM log_records JOIN receipts ON receipts.id = object_id
     WHERE log_records.kind = 'receipt'"""
 RECEIPTS = """SELECT receipts.submission_id FROM receipts JOIN gold_versions ON gold_versions.id = gold_id
     WHERE split = 'private' AND gold_versions.status = 'active'"""
-
-
-@pytest.fixture(scope="module")
-def unreleased(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An archive of a phase that is still open."""
-    folder = tmp_path_factory.mktemp("unreleased")
-    with serve_app(app_settings(folder / "data")) as app:
-        return export(app.admin(), make_source(app, released=False), folder / "archive.zip")
 
 
 def rows(folder: Path, query: str) -> list[tuple[Any, ...]]:
@@ -56,6 +47,7 @@ def test_private_scores_stay_private_until_the_release_here(unreleased: Path, tm
         admin = app.admin()
         done = finish(admin, send(admin, unreleased))
         assert done["status"] == "done", done
+        settle(app)
         slug = done["challenge"]
         submission = shown(admin, slug)
         require_nothing_private(app, slug, submission)
@@ -68,7 +60,8 @@ def test_private_scores_stay_private_until_the_release_here(unreleased: Path, tm
 
         release_and_freeze(app, slug)
         assert app.caller().board(slug).json()["split"] == "private"
-        eventually(lambda: app.caller().get(proof, params={"split": "private"}).status_code == 200, "it is logged")
+        settle(app)
+        assert app.caller().get(proof, params={"split": "private"}).status_code == 200
         logged = rows(tmp_path / "here", LOGGED)
         assert len(logged) == len(set(logged))
         of_private = sorted(of for split, of in logged if split == "private")

@@ -11,9 +11,8 @@ from tests.live_service import Live
 @pytest.fixture(scope="session")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     """The service that all journeys share, on an empty data folder; those that need other settings start their own."""
-    service = Live(tmp_path_factory.mktemp("journeys") / "data")
-    service.copy_schema = False
-    yield service.start()
+    service = Live(tmp_path_factory.mktemp("journeys") / "data").start()
+    yield service
     service.stop()
 
 

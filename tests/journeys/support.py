@@ -66,6 +66,15 @@ def create_challenge(who: Caller, stem: str, gold: Any = None, **fields: Any) ->
     return slug
 
 
+def create_without_gold(who: Caller, stem: str, **fields: Any) -> str:
+    """A challenge that takes no submissions yet; gives its slug."""
+    slug = new_slug(stem)
+    body = {"slug": slug, "title": slug, "task": "multiclass", "recipe": make_recipe("accuracy"), **fields}
+    made = who.post("/challenges", json=body)
+    assert made.status_code == 201, made.text
+    return slug
+
+
 def make_recipe(primary: str, *others: str, **fields: Any) -> dict[str, Any]:
     """A recipe with these metrics."""
     return {"primary": primary, "metrics": [primary, *others], **fields}

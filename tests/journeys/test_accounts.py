@@ -21,6 +21,7 @@ from tests.journeys.support import (
     CORRECT_PREDICTIONS,
     People,
     create_challenge,
+    create_without_gold,
     require_finished,
     require_refused,
     write_session_of,
@@ -195,7 +196,7 @@ def test_the_command_line_names_tokens_and_says_when_they_expire(people: People)
 
 def test_the_only_owner_of_a_challenge_stays(people: People) -> None:
     owner = people.live.person("OnlyOwner")
-    slug = create_challenge(people.admin, "only-owner")
+    slug = create_without_gold(people.admin, "only-owner")
     body = {"email": owner.email, "role": "owner"}
     assert people.admin.post(f"/challenges/{slug}/organizers", json=body).status_code == 201
     removed = people.admin.delete(f"/challenges/{slug}/organizers", params={"email": "administrator@localhost"})

@@ -6,9 +6,8 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import httpx
-import pytest
 
-from tests.journeys.support import People, create_challenge, require_refused
+from tests.journeys.support import People, create_without_gold, require_refused
 from tests.live_service import Caller, Live
 
 ATOM = "{http://www.w3.org/2005/Atom}"
@@ -29,7 +28,7 @@ def feed(who: Caller, slug: str) -> ET.Element:
 
 
 def test_announcements_are_listed_newest_first_edited_and_deleted(people: People) -> None:
-    slug = create_challenge(people.admin, "news")
+    slug = create_without_gold(people.admin, "news")
     first, second = post(people.admin, slug, "First"), post(people.admin, slug, "Second", "**Soon**\r\nand again")
     assert second["body"] == "**Soon**\nand again"
     assert second["edited_at"] is None
@@ -44,7 +43,7 @@ def test_announcements_are_listed_newest_first_edited_and_deleted(people: People
     assert [each["title"] for each in people.visitor.get(f"/challenges/{slug}/announcements").json()["items"]] == [
         "Third"
     ]
-    other = create_challenge(people.admin, "other-news")
+    other = create_without_gold(people.admin, "other-news")
     for answer in (
         people.admin.patch(f"/challenges/{other}/announcements/{first['id']}", json={"title": "x"}),
         people.admin.delete(f"/challenges/{other}/announcements/{first['id']}"),
@@ -52,16 +51,16 @@ def test_announcements_are_listed_newest_first_edited_and_deleted(people: People
         require_refused(answer, 404, "not_found")
 
 
-@pytest.mark.parametrize("title", ["", "two\nlines", "a\u202eb", "\u200b", "x" * 201])
-def test_a_title_is_one_visible_line(people: People, title: str) -> None:
-    slug = create_challenge(people.admin, "title")
-    body = {"title": title}
-    require_refused(people.admin.post(f"/challenges/{slug}/announcements", json=body), 422, "invalid_request")
+def test_a_title_is_one_visible_line(people: People) -> None:
+    slug = create_without_gold(people.admin, "title")
+    for title in ("", "two\nlines", "a\u202eb", "\u200b", "x" * 201):
+        body = {"title": title}
+        require_refused(people.admin.post(f"/challenges/{slug}/announcements", json=body), 422, "invalid_request")
 
 
 def test_the_feed_holds_any_text_and_is_well_formed(people: People) -> None:
     title, body = "]]> & <script>\"'", "<b>&amp;</b>\n\ttab \ufffe\uffff\x7f \U0001f600 ü"
-    slug = create_challenge(people.admin, "feed", title="R&D <1>")
+    slug = create_without_gold(people.admin, "feed", title="R&D <1>")
     posted = post(people.admin, slug, title, body)
     root = feed(people.visitor, slug)
     assert root.tag == f"{ATOM}feed"
@@ -80,7 +79,7 @@ def test_the_feed_holds_any_text_and_is_well_formed(people: People) -> None:
 
 
 def test_ids_of_the_feed_stay_when_texts_and_slug_change(people: People) -> None:
-    slug = create_challenge(people.admin, "stable-feed")
+    slug = create_without_gold(people.admin, "stable-feed")
     empty = feed(people.visitor, slug)
     assert empty.find(f"{ATOM}updated") is not None
     posted = post(people.admin, slug, "First")
@@ -95,7 +94,7 @@ def test_ids_of_the_feed_stay_when_texts_and_slug_change(people: People) -> None
 
 
 def test_a_reader_of_the_feed_gets_it_again_only_when_it_changed(people: People) -> None:
-    slug = create_challenge(people.admin, "etag-feed")
+    slug = create_without_gold(people.admin, "etag-feed")
     path = f"/challenges/{slug}/announcements.atom"
     tag = people.visitor.get(path).headers["etag"]
     assert people.visitor.get(path, headers={"If-None-Match": tag}).status_code == 304
@@ -104,7 +103,7 @@ def test_a_reader_of_the_feed_gets_it_again_only_when_it_changed(people: People)
 
 
 def test_addresses_of_the_feed_name_the_public_address_and_never_the_host(live: Live, people: People) -> None:
-    slug = create_challenge(people.admin, "links")
+    slug = create_without_gold(people.admin, "links")
     answer = httpx.get(
         f"{live.url}/api/v1/challenges/{slug}/announcements.atom", headers={"Host": "evil.example"}, timeout=60
     )

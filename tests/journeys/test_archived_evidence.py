@@ -13,10 +13,9 @@ from tests.journeys.support import (
     People,
     create_challenge,
     make_recipe,
-    poll_until,
     require_finished,
 )
-from tests.live_service import eventually
+from tests.settle import settle
 
 Edit = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -47,10 +46,7 @@ def test_receipts_proofs_and_commitments_of_an_archive_are_verified_with_the_key
 ) -> None:
     slug = create_challenge(people.admin, "evidence")
     sent = require_finished(people["Blue"].join(slug, "Blue").submit(slug, CORRECT_PREDICTIONS))
-    poll_until(
-        lambda: {"status": people.admin.get(f"/submissions/{sent['id']}/receipt/proof").status_code},
-        lambda body: bool(body["status"] == 200),
-    )
+    settle(people.live)
     path = save_archive(people, slug, tmp_path / "archive.zip")
     keys = tmp_path / "keys.json"
     assert run_assay("receipt", "keys", "--url", people.live.url, "-o", keys).status == 0
@@ -127,6 +123,7 @@ def test_receipts_of_a_recipe_with_other_metrics_do_not_contradict_each_other(pe
     path = f"/challenges/{slug}/recipe"
     people.admin.put(path, json=make_recipe("cohen_kappa")).raise_for_status()
     people.admin.post(f"{path}/2/preview").raise_for_status()
-    eventually(lambda: people.admin.get(f"{path}/2/preview").json()["status"] == "done", "the preview is ready")
+    settle(people.live)
+    assert people.admin.get(f"{path}/2/preview").json()["status"] == "done"
     found = verified(save_archive(people, slug, tmp_path / "archive.zip"))
     assert (found["valid"], found["receipts"]) == (True, 2)

@@ -13,7 +13,8 @@ import pytest
 from tests.cli.run_command import run_assay
 from tests.cluster import cluster
 from tests.faults.inspection import CORRECT_PREDICTIONS, GOLD, frozen_scoring, open_pets_challenge, submission_status
-from tests.live_service import MAX_WAIT_SECONDS, Caller, Live, eventually, open_challenge, wait_for_analyses
+from tests.live_service import MAX_WAIT_SECONDS, Caller, Live, eventually, open_challenge
+from tests.settle import settle
 
 SUBMISSIONS = "/challenges/pets/phases/main/submissions"
 ARRIVED = 6  # submissions that were acknowledged before the backup began
@@ -65,7 +66,7 @@ def backed_up(service: Live, folder: Path) -> Story:
     open_challenge(service.admin(), "quiet", GOLD)
     first = blue.join("quiet", "Blue").submit("quiet", CORRECT_PREDICTIONS, method="m1").json()
     assert first["status"] == "finished"
-    wait_for_analyses(service.admin(), "quiet")
+    settle(service)
     board = blue.board("quiet").content
     acknowledged: list[str] = []
     stop, enough = threading.Event(), threading.Event()

@@ -11,8 +11,9 @@ import pytest
 from app.errors import StorageAlmostFull
 from app.files.folder import FolderUpload
 from app.files.partial_upload import SPACE_CHECK_BYTES
-from tests.journeys.support import People, create_challenge, new_slug, require_refused
-from tests.live_service import Caller, Live, open_challenge
+from tests.api.in_process_app import app_settings, serve_app
+from tests.journeys.support import People, create_without_gold, require_refused
+from tests.live_service import Caller, Live
 
 CONTENT = b"id,label\nt1,cat\n"
 
@@ -38,7 +39,7 @@ def stored_files(live: Live) -> set[Path]:
 
 
 def test_a_file_is_listed_with_licence_size_and_hash_and_downloaded_unchanged(people: People) -> None:
-    slug = create_challenge(people.admin, "files")
+    slug = create_without_gold(people.admin, "files")
     made = uploaded(people.admin, slug, "train.csv", description="Labelled photographs")
     assert made | {"created_at": None} == {
         "name": "train.csv",
@@ -68,7 +69,7 @@ def test_a_file_is_listed_with_licence_size_and_hash_and_downloaded_unchanged(pe
 
 
 def test_a_file_for_teams_is_listed_for_everybody_and_downloaded_by_approved_teams(people: People) -> None:
-    slug = create_challenge(people.admin, "team-files", registration="approval")
+    slug = create_without_gold(people.admin, "team-files", registration="approval")
     uploaded(people.admin, slug, "train.csv", audience="teams")
     blue = people["Blue"].join(slug, "Blue")
     own = blue.get(f"/challenges/{slug}/registrations").json()["items"][0]["id"]
@@ -90,7 +91,7 @@ def test_a_file_for_teams_is_listed_for_everybody_and_downloaded_by_approved_tea
 
 
 def test_a_replaced_file_keeps_its_address_and_nothing_is_left_behind(people: People, live: Live) -> None:
-    slug = create_challenge(people.admin, "replaced")
+    slug = create_without_gold(people.admin, "replaced")
     before = stored_files(live)
     uploaded(people.admin, slug, "train.csv")
     require_refused(upload(people.admin, slug, "train.csv", b"other"), 409, "file_name_taken")
@@ -102,65 +103,62 @@ def test_a_replaced_file_keeps_its_address_and_nothing_is_left_behind(people: Pe
     assert people.visitor.get(address(slug, "train.csv")).content == b"other"
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "a/b.csv",
-        "a\\b.csv",
-        "..",
-        ".",
-        ".bashrc",
-        "../x",
-        "a\r\nX-Evil: 1",
-        "a\x00b",
-        "a\u202eb",
-        " a",
-        "a ",
-        "",
-        "x" * 201,
-    ],
+NO_FILE_NAMES = (
+    "a/b.csv",
+    "a\\b.csv",
+    "..",
+    ".",
+    ".bashrc",
+    "../x",
+    "a\r\nX-Evil: 1",
+    "a\x00b",
+    "a\u202eb",
+    " a",
+    "a ",
 )
-def test_a_name_that_is_no_file_name_is_refused(people: People, live: Live, name: str) -> None:
-    slug = create_challenge(people.admin, "bad-name")
+ODD_NAMES = ('a "b"; filename=c.csv', "données.csv", "猫\U0001f600.txt", "100%25.csv", "a;b=c'd.csv", "a?b#c")
+
+
+def test_a_name_that_is_no_file_name_is_refused(people: People, live: Live) -> None:
+    slug = create_without_gold(people.admin, "bad-name")
     before = stored_files(live)
-    require_refused(upload(people.admin, slug, name), 400, "bad_request")
+    for name in (*NO_FILE_NAMES, "", "x" * 201):
+        require_refused(upload(people.admin, slug, name), 400, "bad_request")
     assert stored_files(live) == before
 
 
-@pytest.mark.parametrize(
-    "name", ['a "b"; filename=c.csv', "données.csv", "猫\U0001f600.txt", "100%25.csv", "a;b=c'd.csv", "a?b#c"]
-)
-def test_any_other_name_comes_back_as_it_was(people: People, name: str) -> None:
-    slug = create_challenge(people.admin, "odd-name")
-    assert uploaded(people.admin, slug, name)["name"] == name
-    got = people.visitor.get(address(slug, name))
-    assert got.content == CONTENT
-    kind, _, value = got.headers["content-disposition"].partition("; ")
-    assert kind == "attachment"
-    assert value.startswith("filename*=utf-8''")
-    assert unquote(value.removeprefix("filename*=utf-8''")) == name
-    assert people.admin.delete(address(slug, name)).status_code == 204
+def test_any_other_name_comes_back_as_it_was(people: People) -> None:
+    slug = create_without_gold(people.admin, "odd-name")
+    for name in ODD_NAMES:
+        assert uploaded(people.admin, slug, name)["name"] == name
+        got = people.visitor.get(address(slug, name))
+        assert got.content == CONTENT
+        kind, _, value = got.headers["content-disposition"].partition("; ")
+        assert kind == "attachment"
+        assert value.startswith("filename*=utf-8''")
+        assert unquote(value.removeprefix("filename*=utf-8''")) == name
+        assert people.admin.delete(address(slug, name)).status_code == 204
 
 
 ACTIVE = ["text/javascript", "application/x-ecmascript", "text/jscript", "text/livescript", "text/css", "image/svg+xml"]
 ACTIVE += ["application/xhtml+xml", "text/xml", "application/wasm"]
 
 
-@pytest.mark.parametrize("media", ACTIVE)
-def test_a_script_or_style_sheet_comes_as_a_type_that_browsers_do_not_run(people: People, media: str) -> None:
-    slug = create_challenge(people.admin, "active-file")
-    params, headers = {"name": "x", "licence": "CC0"}, {"Content-Type": media}
-    made = people.admin.post(f"/challenges/{slug}/files", params=params, content=b"x", headers=headers)
-    assert made.json()["media_type"] == media
-    got = people.visitor.get(address(slug, "x"))
-    assert got.headers["content-type"] == "application/octet-stream"
-    assert got.headers["content-disposition"].startswith("attachment")
-    assert got.headers["content-security-policy"] == "default-src 'none'; sandbox"
-    assert got.headers["cross-origin-resource-policy"] == "same-origin"
+def test_a_script_or_style_sheet_comes_as_a_type_that_browsers_do_not_run(people: People) -> None:
+    slug = create_without_gold(people.admin, "active-file")
+    for number, media in enumerate(ACTIVE):
+        params, headers = {"name": f"x{number}", "licence": "CC0"}, {"Content-Type": media}
+        made = people.admin.post(f"/challenges/{slug}/files", params=params, content=b"x", headers=headers)
+        assert made.json()["media_type"] == media
+        got = people.visitor.get(address(slug, f"x{number}"))
+        assert got.headers["content-type"] == "application/octet-stream"
+        assert got.headers["content-disposition"].startswith("attachment")
+        assert got.headers["content-security-policy"] == "default-src 'none'; sandbox"
+        assert got.headers["cross-origin-resource-policy"] == "same-origin"
 
 
 def test_a_web_page_is_kept_as_its_type_but_never_shown(people: People) -> None:
-    slug = create_challenge(people.admin, "page")
+    slug = create_without_gold(people.admin, "page")
     params = {"name": "x.html", "licence": "CC0"}
     headers = {"Content-Type": "Text/HTML; charset=utf-8"}
     made = people.admin.post(f"/challenges/{slug}/files", params=params, content=b"<script>", headers=headers)
@@ -176,43 +174,34 @@ def test_a_web_page_is_kept_as_its_type_but_never_shown(people: People) -> None:
         assert sent.json()["media_type"] == "application/octet-stream"
 
 
-@pytest.mark.parametrize(
-    ("asked", "status", "got"),
-    [
-        ("bytes=3-", 206, CONTENT[3:]),
-        ("bytes=0-0", 206, CONTENT[:1]),
-        ("bytes=2-4", 206, CONTENT[2:5]),
-        ("bytes=-2", 206, CONTENT[-2:]),
-        ("bytes=99-", 200, CONTENT),
-        ("bytes=5-2", 200, CONTENT),
-        ("bytes=-0", 200, CONTENT),
-        ("bytes=0-1,3-4", 200, CONTENT),
-        ("lines=1-2", 200, CONTENT),
-        ("bytes=٣-", 200, CONTENT),
-        ("bytes=" + "9" * 400 + "-", 200, CONTENT),
-    ],
+RANGES = (
+    ("bytes=3-", 206, CONTENT[3:]),
+    ("bytes=0-0", 206, CONTENT[:1]),
+    ("bytes=2-4", 206, CONTENT[2:5]),
+    ("bytes=-2", 206, CONTENT[-2:]),
+    ("bytes=99-", 200, CONTENT),
+    ("bytes=5-2", 200, CONTENT),
+    ("bytes=-0", 200, CONTENT),
+    ("bytes=0-1,3-4", 200, CONTENT),
+    ("lines=1-2", 200, CONTENT),
+    ("bytes=٣-", 200, CONTENT),
+    ("bytes=" + "9" * 400 + "-", 200, CONTENT),
 )
-def test_a_range_that_the_file_has_is_served_and_any_other_is_ignored(
-    people: People, ranged: str, asked: str, status: int, got: bytes
-) -> None:
-    answer = people.visitor.get(ranged, headers={b"Range": asked.encode()})
-    assert (answer.status_code, answer.content) == (status, got)
 
 
-@pytest.fixture(scope="module")
-def ranged(people: People) -> str:
-    slug = create_challenge(people.admin, "ranges")
+def test_a_range_that_the_file_has_is_served_and_any_other_is_ignored(people: People) -> None:
+    slug = create_without_gold(people.admin, "ranges")
     uploaded(people.admin, slug, "train.csv")
-    return address(slug, "train.csv")
-
-
-def test_a_range_of_a_file_that_changed_is_the_whole_new_file(people: People, ranged: str) -> None:
-    answer = people.visitor.get(ranged, headers={"Range": "bytes=3-", "If-Range": '"other"'})
-    assert (answer.status_code, answer.content) == (200, CONTENT)
+    ranged = address(slug, "train.csv")
+    for asked, status, got in RANGES:
+        answer = people.visitor.get(ranged, headers={b"Range": asked.encode()})
+        assert (answer.status_code, answer.content) == (status, got), asked
+    changed = people.visitor.get(ranged, headers={"Range": "bytes=3-", "If-Range": '"other"'})
+    assert (changed.status_code, changed.content) == (200, CONTENT)
 
 
 def test_what_is_not_the_file_itself_is_refused(people: People, live: Live) -> None:
-    slug = create_challenge(people.admin, "refused-files")
+    slug = create_without_gold(people.admin, "refused-files")
     before = stored_files(live)
     path, params = f"/challenges/{slug}/files", {"name": "a.csv", "licence": "CC0"}
     require_refused(people.admin.post(path, params=params, content=b""), 422, "invalid_content")
@@ -224,7 +213,7 @@ def test_what_is_not_the_file_itself_is_refused(people: People, live: Live) -> N
 
 
 def test_a_form_with_a_file_is_taken_like_the_file(people: People) -> None:
-    slug = create_challenge(people.admin, "form-files")
+    slug = create_without_gold(people.admin, "form-files")
     params = {"name": "train.csv", "licence": "CC0"}
     answer = people.admin.post(
         f"/challenges/{slug}/files", params=params, files={"file": ("a.txt", CONTENT, "text/csv")}
@@ -234,16 +223,13 @@ def test_a_form_with_a_file_is_taken_like_the_file(people: People) -> None:
 
 
 def test_a_file_may_be_larger_than_predictions_but_not_without_limit(tmp_path: Path) -> None:
-    with_limits = {"max_upload": "1024", "max_challenge_file": "4096"}
-    live = Live(tmp_path / "data", **with_limits).start()
-    try:
-        slug = new_slug("limits")
-        open_challenge(live.admin(), slug, [{"id": "t1", "label": "a"}, {"id": "t2", "label": "b"}])
-        uploaded(live.admin(), slug, "a.bin", bytes(4096))
-        problem = require_refused(upload(live.admin(), slug, "b.bin", bytes(4097)), 413, "too_large")
+    with_limits = {"max_upload": 1024, "max_challenge_file": 4096}
+    with serve_app(app_settings(tmp_path / "data", **with_limits)) as app:
+        admin = app.admin()
+        slug = create_without_gold(admin, "limits")
+        uploaded(admin, slug, "a.bin", bytes(4096))
+        problem = require_refused(upload(admin, slug, "b.bin", bytes(4097)), 413, "too_large")
         assert "ASSAY_MAX_CHALLENGE_FILE" in problem["remedy"]
-    finally:
-        live.stop()
 
 
 def test_a_large_upload_ends_when_it_uses_up_the_space_that_must_stay_free(tmp_path: Path) -> None:

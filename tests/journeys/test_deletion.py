@@ -10,6 +10,7 @@ from tests.journeys.support import (
     GOLD,
     People,
     create_challenge,
+    create_without_gold,
     require_finished,
     require_refused,
     write_session_of,
@@ -122,7 +123,7 @@ def test_the_slugs_of_a_deleted_challenge_that_people_knew_are_never_given_again
 
 
 def test_the_former_slug_of_a_deleted_phase_stays_taken_and_its_own_is_free(people: People) -> None:
-    slug = create_challenge(people.admin, "known-phase")
+    slug = create_without_gold(people.admin, "known-phase")
     phases = f"/challenges/{slug}/phases"
     people.admin.post(phases, json={"name": "First"}).raise_for_status()
     people.admin.patch(f"{phases}/first", json={"name": "Second"}).raise_for_status()

@@ -15,7 +15,8 @@ from tests.journeys.support import (
     require_finished,
     require_refused,
 )
-from tests.live_service import Caller, eventually
+from tests.live_service import Caller
+from tests.settle import settle
 
 SWAPPED = [{"id": f"t{number}", "label": label} for number, label in enumerate(("b", "b", "a", "a"), 1)]
 PRECISE = make_recipe("f1_macro", disclosure={"digits": "full"})
@@ -52,7 +53,8 @@ def test_scores_of_a_preview_of_former_gold_are_for_organizers_alone(people: Peo
     later = require_finished(people["Green"].submit(slug, predictions_with_hits(2)))["id"]
     preview = f"{MAIN_PHASE_PATH.format(slug)}/gold/1/preview"
     assert people.admin.post(preview).status_code < 300
-    eventually(lambda: people.admin.get(preview).json()["status"] == "done", "the preview is ready")
+    settle(people.live)
+    assert people.admin.get(preview).json()["status"] == "done"
 
     assert values_of(people.visitor, first, gold_version=1).keys() == {"f1_macro", "accuracy"}
     for who in (people.visitor, people["Green"]):
@@ -102,12 +104,14 @@ def test_the_receipt_of_a_former_recipe_stays_readable_with_its_proof(people: Pe
     slug = create_challenge(people.admin, "former-recipe")
     sent = require_finished(people.admin.submit(slug, predictions_with_hits(3), team="Blue"))["id"]
     receipt = f"/submissions/{sent}/receipt"
-    eventually(lambda: people.visitor.get(f"{receipt}/proof").status_code == 200, "the receipt is in the log")
+    settle(people.live)
+    assert people.visitor.get(f"{receipt}/proof").status_code == 200
     before = people.visitor.get(receipt).content
     path = f"/challenges/{slug}/recipe"
     people.admin.put(path, json=make_recipe("cohen_kappa")).raise_for_status()
     people.admin.post(f"{path}/2/preview").raise_for_status()
-    eventually(lambda: people.admin.get(f"{path}/2/preview").json()["status"] == "done", "the preview is ready")
+    settle(people.live)
+    assert people.admin.get(f"{path}/2/preview").json()["status"] == "done"
     require_refused(people.visitor.get(receipt, params={"recipe_version": 2}), 404, "no_receipt")
     people.admin.post(f"{path}/2/activate", json={"reason": "Agreement counts."}).raise_for_status()
     poll_until(lambda: people.visitor.board(slug).json(), lambda board: board["recipe_version"] == 2)

@@ -16,9 +16,9 @@ from tests.journeys.support import (
     SUBMIT_MODES,
     People,
     create_challenge,
+    create_without_gold,
     make_recipe,
     metric_values,
-    new_slug,
     require_finished,
     require_refused,
     submit_for_teams,
@@ -28,17 +28,8 @@ from tests.live_service import Live, eventually
 OTHER_GOLD = [{"id": row["id"], "label": {"a": "b", "b": "a"}[row["label"]]} for row in GOLD]
 
 
-def bare(people: People, stem: str, **fields: Any) -> str:
-    """A challenge without gold."""
-    slug = new_slug(stem)
-    body = {"slug": slug, "title": slug, "task": "multiclass", "recipe": make_recipe("accuracy"), **fields}
-    made = people.admin.post("/challenges", json=body)
-    assert made.status_code == 201, made.text
-    return slug
-
-
 def test_the_number_of_a_deleted_draft_is_not_given_again(people: People) -> None:
-    slug = bare(people, "gold-numbers")
+    slug = create_without_gold(people.admin, "gold-numbers")
     gold = f"{MAIN_PHASE_PATH.format(slug)}/gold"
     for deleted, newest in ((None, 1), (1, 2), (2, 3), (None, 4), (3, 5), (5, 6)):
         if deleted is not None:
@@ -49,7 +40,7 @@ def test_the_number_of_a_deleted_draft_is_not_given_again(people: People) -> Non
 
 def test_a_draft_is_completed_and_put_in_force(people: People) -> None:
     agreed = make_recipe("recall_lfb_train", "accuracy", "weighted_accuracy")
-    slug = bare(people, "gold-draft", recipe=agreed)
+    slug = create_without_gold(people.admin, "gold-draft", recipe=agreed)
     gold = f"{MAIN_PHASE_PATH.format(slug)}/gold"
     draft = people.admin.post(gold, json=GOLD).json()
     assert (draft["version"], draft["status"], draft["instances"], draft["classes"]) == (1, "draft", 4, ["a", "b"])
@@ -75,7 +66,7 @@ FOLDS = {"t1": "1", "t2": "1", "t3": "2", "t4": 2}
 
 def test_a_hierarchy_costs_and_folds_stand_beside_the_gold(people: People) -> None:
     agreed = make_recipe("hierarchical_f1", "expected_cost", "f1_cv_mean_macro", "accuracy")
-    slug = bare(people, "gold-beside", recipe=agreed)
+    slug = create_without_gold(people.admin, "gold-beside", recipe=agreed)
     gold = f"{MAIN_PHASE_PATH.format(slug)}/gold"
     remarks = people.admin.post(gold, json=GOLD).json()["remarks"]
     assert remarks == []
@@ -94,7 +85,7 @@ def test_a_hierarchy_costs_and_folds_stand_beside_the_gold(people: People) -> No
 
 
 def test_what_is_wrong_beside_the_gold_is_said_with_its_place(people: People) -> None:
-    slug = bare(people, "gold-beside-faults", recipe=make_recipe("hierarchical_f1", "accuracy"))
+    slug = create_without_gold(people.admin, "gold-beside-faults", recipe=make_recipe("hierarchical_f1", "accuracy"))
     gold = f"{MAIN_PHASE_PATH.format(slug)}/gold"
     people.admin.post(gold, json=GOLD)
     cycle = require_refused(
@@ -113,7 +104,7 @@ def test_what_is_wrong_beside_the_gold_is_said_with_its_place(people: People) ->
 
 
 def test_accessories_that_do_not_fit_are_refused(people: People) -> None:
-    slug = bare(people, "gold-accessories")
+    slug = create_without_gold(people.admin, "gold-accessories")
     gold = f"{MAIN_PHASE_PATH.format(slug)}/gold"
     people.admin.post(gold, json=GOLD)
     strange = require_refused(
@@ -134,7 +125,7 @@ def test_accessories_that_do_not_fit_are_refused(people: People) -> None:
 
 
 def test_classes_keep_the_labels_that_other_metadata_names(people: People) -> None:
-    slug = bare(people, "gold-classes")
+    slug = create_without_gold(people.admin, "gold-classes")
     gold = f"{MAIN_PHASE_PATH.format(slug)}/gold"
     people.admin.post(gold, json=GOLD)
     people.admin.put(f"{gold}/1/classes", json=["a", "b", "c"]).raise_for_status()
@@ -144,7 +135,7 @@ def test_classes_keep_the_labels_that_other_metadata_names(people: People) -> No
 
 
 def test_activation_says_what_follows_from_it(people: People) -> None:
-    slug = bare(people, "gold-remarks", recipe=make_recipe("accuracy", "f1_lfb_train"))
+    slug = create_without_gold(people.admin, "gold-remarks", recipe=make_recipe("accuracy", "f1_lfb_train"))
     answer = people.admin.post(f"{MAIN_PHASE_PATH.format(slug)}/gold", params={"activate": "true"}, json=GOLD)
     vocabulary, frequencies = answer.json()["remarks"]
     assert "2 labels" in vocabulary
@@ -178,7 +169,7 @@ def test_a_phase_has_one_active_gold(people: People) -> None:
 
 
 def test_the_file_comes_back_to_organizers_as_it_was_sent(people: People) -> None:
-    slug = bare(people, "gold-file")
+    slug = create_without_gold(people.admin, "gold-file")
     body = b'\n[{"id":"t1" ,"label": "a"}]\n'
     people.admin.post(
         f"{MAIN_PHASE_PATH.format(slug)}/gold", content=body, headers={"Content-Type": "application/json"}
@@ -187,7 +178,7 @@ def test_the_file_comes_back_to_organizers_as_it_was_sent(people: People) -> Non
 
 
 def test_everything_wrong_with_gold_is_said_at_once_and_nothing_is_kept(people: People) -> None:
-    slug = bare(people, "gold-faulty", classes=["a", "b"])
+    slug = create_without_gold(people.admin, "gold-faulty", classes=["a", "b"])
     files = set((people.live.data_dir / "files" / "uploads").iterdir())
     faulty = [{"id": "t1", "label": "a"}, {"id": "t1", "label": "b"}, {"id": "t2", "label": "z"}, {"id": "t3"}]
     problem = require_refused(
@@ -201,15 +192,20 @@ def test_everything_wrong_with_gold_is_said_at_once_and_nothing_is_kept(people: 
 
 def test_the_positive_label_must_be_in_the_gold(people: People) -> None:
     fields = {"task": "binary", "positive_label": "yes", "recipe": make_recipe("f1")}
-    slug = bare(people, "gold-positive", **fields)
+    slug = create_without_gold(people.admin, "gold-positive", **fields)
     for gold in (GOLD, [{"id": "t1", "label": "yes"}], [*GOLD, {"id": "t5", "label": "yes"}]):
         require_refused(people.admin.post(f"{MAIN_PHASE_PATH.format(slug)}/gold", json=gold), 422, "invalid_gold")
 
 
 def test_labels_are_compared_in_one_normal_form(people: People) -> None:
     composed, apart = "caf\u00e9", "cafe\u0301"
-    slug = bare(
-        people, "gold-unicode", task="binary", positive_label=apart, classes=[apart, "tea"], recipe=make_recipe("f1")
+    slug = create_without_gold(
+        people.admin,
+        "gold-unicode",
+        task="binary",
+        positive_label=apart,
+        classes=[apart, "tea"],
+        recipe=make_recipe("f1"),
     )
     gold = {"1": composed, "2": "tea"}
     answer = people.admin.post(f"{MAIN_PHASE_PATH.format(slug)}/gold", params={"activate": "true"}, json=gold)
@@ -255,7 +251,9 @@ def test_participants_read_nothing_of_the_gold(people: People) -> None:
 
 
 def test_the_labels_of_a_recipe_are_checked_with_the_gold_of_each_phase(people: People) -> None:
-    slug = bare(people, "gold-crossing", phases=[{"name": "one"}, {"name": "two"}], recipe=make_recipe("f1_macro"))
+    slug = create_without_gold(
+        people.admin, "gold-crossing", phases=[{"name": "one"}, {"name": "two"}], recipe=make_recipe("f1_macro")
+    )
     one, two = (f"/challenges/{slug}/phases/{name}/gold" for name in ("one", "two"))
     assert people.admin.post(two, json=GOLD).json()["classes"] == ["a", "b"]
     wider = [*GOLD, {"id": "t5", "label": "c"}]
@@ -294,7 +292,7 @@ def test_rights_come_before_what_is_wrong_with_the_body(people: People) -> None:
 
 
 def test_a_flood_of_invalid_labels_is_one_fault(people: People) -> None:
-    slug = bare(people, "gold-flood")
+    slug = create_without_gold(people.admin, "gold-flood")
     gold = f"{MAIN_PHASE_PATH.format(slug)}/gold"
     people.admin.post(gold, json=GOLD)
     floods: tuple[tuple[str, Any], ...] = (
@@ -336,7 +334,7 @@ def test_a_file_of_ours_that_cannot_be_read_is_not_the_callers_fault(people: Peo
 
 
 def test_organizers_count_the_instances_of_each_class(people: People) -> None:
-    slug = bare(people, "gold-counts")
+    slug = create_without_gold(people.admin, "gold-counts")
     rows = [{"id": f"t{at}", "label": "ab"[at % 2], "split": "public" if at < 3 else "private"} for at in range(7)]
     people.admin.post(f"/challenges/{slug}/phases/main/gold", json=rows).raise_for_status()
     with Client(people.live.url, people.live.admin_token) as client:

@@ -164,6 +164,7 @@ def read_all(people: People, who: Caller, slug: str, task: str) -> dict[str, Any
     return readings.found
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("task", "splits"), [("multiclass", True), ("multilabel", False)])
 def test_nothing_that_can_be_read_depends_on_the_order_of_the_gold(people: People, task: str, splits: bool) -> None:
     readings = []

@@ -10,7 +10,7 @@ from tests.journeys.support import MAIN_PHASE_PATH, People, metric_values, new_s
 from tests.live_service import Caller, Live
 from tests.reference_material import needs_shared, shared
 
-pytestmark = needs_shared
+pytestmark = [needs_shared, pytest.mark.ci]
 
 SYSTEMS = {"cifar10-label-errors": ("cleanlab-cv", "cifar10h-humans"), "imagenet-real": ("cleanlab-cv",)}
 CORRECTED = {"cifar10-label-errors": 9964, "imagenet-real": 48512}

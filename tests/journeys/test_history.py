@@ -24,6 +24,7 @@ from tests.journeys.support import (
     require_refused,
 )
 from tests.journeys.test_release import close
+from tests.settle import settle
 
 OPEN = {"name": "main", "opens_at": "2020-01-01T00:00:00Z", "reports": ["scores", "history"]}
 RECIPE = make_recipe("accuracy", "f1_macro")
@@ -242,6 +243,7 @@ def test_a_correction_shows_in_the_history_and_the_old_board_stays_readable(peop
     slug = create_challenge(people.admin, "corrected", recipe=RECIPE, phases=[OPEN])
     require_finished(people.admin.submit(slug, predictions_with_hits(3), team="Blue"))
     require_finished(people.admin.submit(slug, predictions_with_hits(2), team="Green"))
+    settle(people.live)
     before = now()
     old = shown(people.admin.board(slug))
     path = MAIN_PHASE_PATH.format(slug)

@@ -31,17 +31,17 @@ def bound(caller: Any, slug: str) -> dict[str, Any]:
     return one
 
 
-@pytest.mark.parametrize("metric", ["average_precision", "log_loss", "brier", "partial_auc:max_fpr=0.5"])
-def test_creation_warns_in_numbers_of_metrics_that_can_tell_every_labelling_apart(people: People, metric: str) -> None:
-    made = created(people, FIVE, make_recipe(metric))
-    (warning,) = made["warnings"]
-    assert metric in warning
-    told = bound(people.admin, made["slug"])
-    assert told["bits_per_submission"] == 64  # a public board ranks at full precision
-    assert "at most 64 bits" in warning
-    assert told["bits_at_most"] == pytest.approx(5 * told["bits_per_submission"], abs=0.05)
-    assert (told["labels"], told["labels_at_most"]) == (None, None)
-    assert told == made["recipe"]["inference"][0]
+def test_creation_warns_in_numbers_of_metrics_that_can_tell_every_labelling_apart(people: People) -> None:
+    for metric in ("average_precision", "log_loss", "brier", "partial_auc:max_fpr=0.5"):
+        made = created(people, FIVE, make_recipe(metric))
+        (warning,) = made["warnings"]
+        assert metric in warning
+        told = bound(people.admin, made["slug"])
+        assert told["bits_per_submission"] == 64  # a public board ranks at full precision
+        assert "at most 64 bits" in warning
+        assert told["bits_at_most"] == pytest.approx(5 * told["bits_per_submission"], abs=0.05)
+        assert (told["labels"], told["labels_at_most"]) == (None, None)
+        assert told == made["recipe"]["inference"][0]
 
 
 def test_organizers_are_told_of_the_largest_grant_and_participants_of_none(people: People) -> None:

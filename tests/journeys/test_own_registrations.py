@@ -1,6 +1,6 @@
 """A user's registrations in all challenges, and what a code invites to."""
 
-from tests.journeys.support import People, create_challenge
+from tests.journeys.support import People, create_challenge, create_without_gold
 
 HEADER = "Assay-Invitation"
 
@@ -25,7 +25,7 @@ def test_own_registrations_with_phases_and_quota(people: People) -> None:
 
 
 def test_a_challenge_that_one_no_longer_sees_is_named_without_its_title(people: People) -> None:
-    slug, blue = create_challenge(people.admin, "own"), people.live.person("Barred")
+    slug, blue = create_without_gold(people.admin, "own"), people.live.person("Barred")
     blue.join(slug, "Blue")
     (row,) = people.admin.get(f"/challenges/{slug}/registrations").json()["items"]
     people.admin.patch(f"/challenges/{slug}/registrations/{row['id']}", json={"status": "barred", "reason": "Why"})
@@ -38,7 +38,7 @@ def test_a_challenge_that_one_no_longer_sees_is_named_without_its_title(people: 
 
 
 def test_a_code_says_what_it_invites_to(people: People) -> None:
-    slug = create_challenge(people.admin, "own")
+    slug = create_without_gold(people.admin, "own")
     title = people.admin.get(f"/challenges/{slug}").json()["title"]
     captain, guest = people.live.person("Captain"), people.live.person("Guest")
     captain.join(slug, "Blue")
@@ -63,7 +63,7 @@ def test_a_code_says_what_it_invites_to(people: People) -> None:
 
 
 def test_a_field_that_was_added_without_saying_whether_it_is_required_is_optional(people: People) -> None:
-    slug, blue = create_challenge(people.admin, "own"), people.live.person("Optional")
+    slug, blue = create_without_gold(people.admin, "own"), people.live.person("Optional")
     fields = [{"name": "orcid", "label": "ORCID"}]
     people.admin.patch(f"/challenges/{slug}", json={"registration_fields": fields}).raise_for_status()
     assert blue.post(f"/challenges/{slug}/registrations", json={"team": "Blue"}).status_code == 201

@@ -15,6 +15,7 @@ from tests.journeys.support import (
     require_finished,
 )
 from tests.live_service import Caller
+from tests.settle import settle
 
 IDS = [f"t{number}" for number in range(12)]
 PUBLIC = {key: "abc"[number % 3] for number, key in enumerate(IDS[:6])}
@@ -104,6 +105,7 @@ def test_what_others_read_is_the_same_whatever_the_private_labels_are(
 ) -> None:
     recipe = make_recipe("accuracy", "f1_macro", "log_loss", **selection)
     runs = [run_challenge(people, f"private-{name}", PRIVATE[at], recipe, rules) for at, name in enumerate("xy")]
+    settle(people.live)
     for reader in (people.visitor, people["Blue"], people["Stranger"]):
         normalizers = [Normalizer(slug) for slug, _ in runs]
         answers = zip(*(readable(reader, slug, sent) for slug, sent in runs), strict=True)

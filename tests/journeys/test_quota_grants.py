@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.cli.run_command import run_assay, write_file
 from tests.journeys.support import CORRECT_PREDICTIONS, MAIN_PHASE_PATH, People, require_refused
 from tests.journeys.test_quota import limited
@@ -50,21 +48,19 @@ def test_what_is_taken_never_leaves_less_than_nothing(people: People) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("body", "status", "code"),
-    [
+def test_a_grant_without_effect_is_refused(people: People) -> None:
+    slug = limited(people, "grant-refused", {"total": 1})
+    people["Blue"].join(slug, "Blue")
+    cases: tuple[tuple[dict[str, Any], int, str], ...] = (
         ({"per_day": 1}, 409, "no_such_limit"),
         ({"total": 1, "team": "Nobody"}, 404, "not_found"),
         ({}, 422, "invalid_request"),
         ({"total": 0}, 422, "invalid_request"),
         ({"total": 1, "reason": ""}, 422, "invalid_request"),
-    ],
-)
-def test_a_grant_without_effect_is_refused(people: People, body: dict[str, Any], status: int, code: str) -> None:
-    slug = limited(people, "grant-refused", {"total": 1})
-    people["Blue"].join(slug, "Blue")
-    refused = require_refused(grant(people, slug, **body), status, code)
-    assert ("There are: 'Blue'." in refused["remedy"]) == (status == 404)  # organizers alone name teams
+    )
+    for body, status, code in cases:
+        refused = require_refused(grant(people, slug, **body), status, code)
+        assert ("There are: 'Blue'." in refused["remedy"]) == (status == 404)  # organizers alone name teams
 
 
 def test_teams_neither_grant_nor_read_the_quota_of_others(people: People) -> None:

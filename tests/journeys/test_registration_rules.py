@@ -13,6 +13,7 @@ from tests.journeys.support import (
     CORRECT_PREDICTIONS,
     People,
     create_challenge,
+    create_without_gold,
     require_finished,
     require_refused,
     write_session_of,
@@ -21,7 +22,7 @@ from tests.journeys.support import (
 
 def test_terms_and_fields_are_required_and_stored(people: People) -> None:
     fields = [{"name": "affiliation", "label": "University", "required": True}]
-    slug = create_challenge(people.admin, "terms", terms="Be fair.", registration_fields=fields)
+    slug = create_without_gold(people.admin, "terms", terms="Be fair.", registration_fields=fields)
     shown = people.visitor.get(f"/challenges/{slug}").json()
     assert (shown["terms"], shown["terms_version"]) == ("Be fair.", 1)
     path = f"/challenges/{slug}/registrations"
@@ -37,7 +38,7 @@ def test_terms_and_fields_are_required_and_stored(people: People) -> None:
 
 def test_other_fields_do_not_keep_anybody_from_accepting_terms(people: People) -> None:
     asked = [{"name": "affiliation", "label": "University", "required": True}]
-    slug = create_challenge(people.admin, "new-fields", terms="Be fair.", registration_fields=asked)
+    slug = create_without_gold(people.admin, "new-fields", terms="Be fair.", registration_fields=asked)
     path, blue = f"/challenges/{slug}/registrations", people["Blue"]
     mine = blue.post(path, json={"team": "Blue", "terms": 1, "fields": {"affiliation": "Kiel"}}).json()
     own = f"{path}/{mine['id']}"
@@ -59,7 +60,7 @@ def test_other_fields_do_not_keep_anybody_from_accepting_terms(people: People) -
 
 
 def test_a_user_who_changes_answers_without_end_does_not_make_the_history_endless(people: People) -> None:
-    slug = create_challenge(people.admin, "long-history")
+    slug = create_without_gold(people.admin, "long-history")
     path = f"/challenges/{slug}/registrations"
     mine = people["Blue"].post(path, json={"team": "Blue"}).json()
     fields = {"at": datetime.now(UTC), "role": "member", "action": "registration.answer", "object_id": mine["id"]}
@@ -84,7 +85,7 @@ def test_new_terms_are_due_when_the_user_registers_again(people: People) -> None
 def test_an_invited_user_reads_what_a_private_challenge_asks_for(people: People) -> None:
     asked = [{"name": "affiliation", "label": "University", "required": True}]
     fields = {"visibility": "private", "registration": "invitation", "terms": "Be fair.", "registration_fields": asked}
-    slug = create_challenge(people.admin, "asks", **fields)
+    slug = create_without_gold(people.admin, "asks", **fields)
     made = people.admin.post(f"/challenges/{slug}/invitations", json={"max_uses": 1}).json()
     blue, code = people["Blue"], {"Assay-Invitation": made["code"]}
     seen = blue.get(f"/challenges/{slug}", headers=code).json()
@@ -104,7 +105,7 @@ def test_an_invited_user_reads_what_a_private_challenge_asks_for(people: People)
 
 
 def test_a_captain_admits_to_the_team_and_not_to_a_private_challenge(people: People) -> None:
-    slug = create_challenge(people.admin, "captains-code", visibility="private")
+    slug = create_without_gold(people.admin, "captains-code", visibility="private")
     made = people.admin.post(f"/challenges/{slug}/invitations", json={"max_uses": 2}).json()
     path, blue, red = f"/challenges/{slug}/registrations", people["Blue"], people["Red"]
     team = blue.post(path, json={"invitation": made["code"], "team": "Blue"}).json()["team"]["id"]
@@ -130,13 +131,13 @@ def test_own_data_say_why_a_private_challenge_is_hidden_now(people: People) -> N
     assert (own["status"], own["reason"], own["history"][-1]["reason"]) == ("barred", *["Two accounts."] * 2)
 
 
-@pytest.mark.parametrize("reason", ["", " \n ", "\u2060"])
-def test_an_empty_reason_bars_nobody(people: People, reason: str) -> None:
-    slug = create_challenge(people.admin, "no-reason")
+def test_an_empty_reason_bars_nobody(people: People) -> None:
+    slug = create_without_gold(people.admin, "no-reason")
     people["Blue"].join(slug, "Blue")
     path = f"/challenges/{slug}/registrations"
     own = f"{path}/{people.admin.get(path).json()['items'][0]['id']}"
-    require_refused(people.admin.patch(own, json={"status": "barred", "reason": reason}), 422, "invalid_request")
+    for reason in ("", " \n ", "\u2060"):
+        require_refused(people.admin.patch(own, json={"status": "barred", "reason": reason}), 422, "invalid_request")
 
 
 def test_the_command_line_shows_and_decides_registrations(people: People) -> None:
@@ -182,7 +183,7 @@ def test_the_command_line_shows_and_decides_registrations(people: People) -> Non
 
 
 def test_a_code_admits_to_a_private_challenge_and_can_be_revoked(people: People) -> None:
-    slug = create_challenge(people.admin, "hidden", visibility="private", registration="invitation")
+    slug = create_without_gold(people.admin, "hidden", visibility="private", registration="invitation")
     made = people.admin.post(f"/challenges/{slug}/invitations", json={"max_uses": 2, "days": 3}).json()
     path, body = f"/challenges/{slug}/registrations", {"invitation": made["code"], "team": "Blue"}
     blue, red = people["Blue"], people["Red"]
@@ -263,7 +264,7 @@ def test_a_viewer_is_told_why_they_cannot_submit(people: People) -> None:
 
 
 def test_every_organizer_can_leave_but_the_last_owner_who_can_act(people: People) -> None:
-    slug = create_challenge(people.admin, "leaving")
+    slug = create_without_gold(people.admin, "leaving")
     path = f"/challenges/{slug}/organizers"
     owner = people.admin.get(path).json()["items"][0]["email"]
     olga, eve, second = people["Olga"], people["Eve"], people.live.person("second")

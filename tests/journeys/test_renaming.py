@@ -13,6 +13,7 @@ from tests.journeys.support import (
     GOLD,
     People,
     create_challenge,
+    create_without_gold,
     new_slug,
     require_finished,
     require_refused,
@@ -121,7 +122,7 @@ def test_a_repetition_through_a_former_slug_returns_the_first_submission(people:
 
 
 def test_the_order_of_phases_names_each_once(people: People) -> None:
-    slug = create_challenge(people.admin, "order", phases=[{"name": name} for name in ("one", "two", "three")])
+    slug = create_without_gold(people.admin, "order", phases=[{"name": name} for name in ("one", "two", "three")])
     for wrong in (["one"], ["one", "two", "two"], ["one", "two", "three", "four"], []):
         answer = people.admin.patch(f"/challenges/{slug}", json={"phase_order": wrong})
         assert require_refused(answer, 422, "invalid_request")["errors"][0]["pointer"] == "/phase_order"

@@ -10,7 +10,7 @@ from tests.journeys.support import MAIN_PHASE_PATH, People, metric_values, new_s
 from tests.live_service import Caller
 from tests.reference_material import needs_shared, shared
 
-pytestmark = needs_shared
+pytestmark = [needs_shared, pytest.mark.ci]
 
 TASKS = {
     "germeval2018-coarse": "multiclass",

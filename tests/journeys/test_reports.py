@@ -5,6 +5,8 @@ import io
 import json
 from typing import Any
 
+import pytest
+
 from tests.journeys.support import (
     CORRECT_PREDICTIONS,
     GOLD,
@@ -189,6 +191,7 @@ def test_the_warning_about_curves(people: People) -> None:
     assert "can infer the gold labels" in json.dumps(people.admin.post("/challenges", json=body).json())
 
 
+@pytest.mark.ci
 def test_a_part_that_is_too_large_is_left_out_with_a_reason(people: People) -> None:
     classes = "abcdefghij"
     gold = [{"id": f"t{at}", "label": classes[at % 10]} for at in range(20_001)]

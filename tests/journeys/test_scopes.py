@@ -17,10 +17,12 @@ from tests.journeys.support import (
     write_session_of,
 )
 from tests.live_service import PASSWORD, Caller, eventually
+from tests.settle import settle
 
 
-def require_same_board(one: Caller, other: Caller, slug: str, **query: str) -> None:
+def require_same_board(people: People, one: Caller, other: Caller, slug: str, **query: str) -> None:
     """Both see the same, at the latest when neither is shown a cached board that lacks the newest intervals."""
+    settle(people.live)
     eventually(
         lambda: one.board(slug, **query).content == other.board(slug, **query).content, "the boards are the same"
     )
@@ -66,7 +68,7 @@ def test_an_organizer_without_that_scope_sees_what_participants_see(people: Peop
     blue = people["Blue"].join(slug, "Blue")
     sent = require_finished(blue.submit(slug, {row["id"]: "a" for row in gold}))
     plain, whole = people.with_scopes(owner, "read", "submit"), people.with_scopes(owner, "read", "organize")
-    require_same_board(plain, people.visitor, slug)
+    require_same_board(people, plain, people.visitor, slug)
     require_refused(plain.board(slug, split="private"), 403, "split_hidden")
     require_refused(plain.get(f"/submissions/{sent['id']}"), 404, "not_found")
     require_refused(plain.get(f"{MAIN_PHASE_PATH.format(slug)}/submissions"), 403, "not_registered")
@@ -153,7 +155,7 @@ def test_a_token_that_may_not_read_sees_of_a_board_what_visitors_see(people: Peo
     assert "Blue" in blue.board(slug).text
     for caller in blind:
         for query in ({}, {"format": "csv"}):
-            require_same_board(caller, people.visitor, slug, **query)
+            require_same_board(people, caller, people.visitor, slug, **query)
     people.admin.patch(f"/challenges/{slug}", json={"visibility": "private"})
     submitter, organizer, both = blind
     for caller in (submitter, both):

@@ -4,9 +4,14 @@ import csv
 import io
 from typing import Any
 
-import pytest
-
-from tests.journeys.support import CORRECT_PREDICTIONS, People, create_challenge, require_finished, require_refused
+from tests.journeys.support import (
+    CORRECT_PREDICTIONS,
+    People,
+    create_challenge,
+    create_without_gold,
+    require_finished,
+    require_refused,
+)
 
 SIGNS = {
     "\n": "U+000A",
@@ -24,36 +29,26 @@ SIGNS = {
 }
 
 
-@pytest.fixture(scope="module")
-def slug(people: People) -> str:
-    """A challenge for all of these: nothing is stored."""
-    made = create_challenge(people.admin, "texts")
-    people["Blue"].join(made, "Blue")
-    return made
+TURNED = [("method", sign) for sign in SIGNS] + [
+    (field, sign) for field in ("description", "link") for sign in "\n\u202e"
+]
 
 
-@pytest.mark.parametrize(
-    ("field", "sign"),
-    [("method", sign) for sign in SIGNS] + [(field, sign) for field in ("description", "link") for sign in "\n\u202e"],
-)
-def test_controls_and_turns_of_direction_are_refused_where_they_stand(
-    people: People, slug: str, field: str, sign: str
-) -> None:
-    before = "https://example.org/" if field == "link" else "my"
-    said: dict[str, Any] = {field: f"{before}{sign}method"}
-    body = require_refused(people["Blue"].submit(slug, CORRECT_PREDICTIONS, **said), 400, "bad_request")
-    (fault,) = body["errors"]
-    assert fault["pointer"] == field
-    if (field, sign) != ("link", "\n"):  # a blank is no part of an address anyway
-        assert f"{SIGNS[sign]} " in fault["detail"]
-        assert f"at character {len(before) + 1}" in fault["detail"]
-
-
-@pytest.mark.parametrize("name", ["a\nb", "a\tb", "a\u202eb", "a\x85b", "a\u2028b", "a\u061cb"])
-def test_names_of_teams_are_one_line_too(people: People, slug: str, name: str) -> None:
-    require_refused(
-        people["Green"].post(f"/challenges/{slug}/registrations", json={"team": name}), 422, "invalid_request"
-    )
+def test_controls_and_turns_of_direction_are_refused_where_they_stand(people: People) -> None:
+    slug = create_without_gold(people.admin, "texts")
+    blue = people["Blue"].join(slug, "Blue")
+    for field, sign in TURNED:
+        before = "https://example.org/" if field == "link" else "my"
+        said: dict[str, Any] = {field: f"{before}{sign}method"}
+        body = require_refused(blue.submit(slug, CORRECT_PREDICTIONS, **said), 400, "bad_request")
+        (fault,) = body["errors"]
+        assert fault["pointer"] == field
+        if (field, sign) != ("link", "\n"):  # a blank is no part of an address anyway
+            assert f"{SIGNS[sign]} " in fault["detail"]
+            assert f"at character {len(before) + 1}" in fault["detail"]
+    for name in ("a\nb", "a\tb", "a\u202eb", "a\x85b", "a\u2028b", "a\u061cb"):  # those of teams are one line too
+        answer = people["Green"].post(f"/challenges/{slug}/registrations", json={"team": name})
+        require_refused(answer, 422, "invalid_request")
 
 
 def test_other_texts_are_kept_as_they_are_and_a_board_as_a_table_runs_nothing(people: People) -> None:

@@ -7,12 +7,14 @@ from tests.journeys.support import (
     People,
     create_challenge,
     make_recipe,
+    poll_until,
     predictions_with_hits,
     require_finished,
     require_refused,
     submit_for_teams,
 )
-from tests.live_service import ANALYSIS_SECONDS, Caller, eventually
+from tests.live_service import Caller
+from tests.settle import settle
 
 RANK_SET = ("rank_low", "rank_high", "tie_group")
 
@@ -31,43 +33,48 @@ def significance_of(who: Caller, slug: str, **query: Any) -> dict[str, Any]:
     return found
 
 
-def wait_current(who: Caller, slug: str, **query: Any) -> dict[str, Any]:
-    """The board once the comparison of its rows is current."""
-    eventually(
-        lambda: board_of(who, slug, **query)["significance"]["status"] == "current",
-        "the board is compared",
-        ANALYSIS_SECONDS,
+def settled_board(people: People, who: Caller, slug: str, **query: Any) -> dict[str, Any]:
+    """The board once its rows are compared and have their intervals."""
+    settle(people.live)
+    newest = board_of(people.admin, slug, **query)
+    assert newest["significance"]["status"] in {"current", "none"}
+    if who is people.admin:
+        return newest
+    return poll_until(  # others may be shown a board that was built before
+        lambda: board_of(who, slug, **query),
+        lambda board: (
+            board["significance"]["computed_at"] == newest["significance"]["computed_at"]
+            and all(_same_intervals(*rows) for rows in zip(board["rows"], newest["rows"], strict=True))
+        ),
     )
-    return board_of(who, slug, **query)
+
+
+def _same_intervals(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Whether two rows are of one submission and have intervals of the same metrics."""
+    known = [{name: score["low"] is None for name, score in row["scores"].items()} for row in (one, other)]
+    return one["submission"] == other["submission"] and known[0] == known[1]
 
 
 def test_rank_sets_and_intervals_follow_the_scores(people: People) -> None:
     slug = create_challenge(people.admin, "sure", recipe=make_recipe("accuracy", "f1_macro"))
     submit_for_teams(people.admin, slug, [("A", predictions_with_hits(4)), ("B", predictions_with_hits(2))])
-    board = wait_current(people.visitor, slug)
+    board = settled_board(people, people.visitor, slug)
     assert [(row["rank"], row["rank_low"], row["rank_high"], row["tie_group"]) for row in board["rows"]] == [
         (1, 1, 2, 1),
         (2, 1, 2, 1),
     ]
-    eventually(
-        lambda: all(row["scores"]["accuracy"]["low"] is not None for row in board_of(people.visitor, slug)["rows"]),
-        "every score has its interval",
-        ANALYSIS_SECONDS,
-    )
+    assert all(row["scores"]["accuracy"]["low"] is not None for row in board["rows"])
     found = significance_of(people.visitor, slug)
     assert found["status"] == "current"
     assert [row["team"]["name"] for row in found["rows"]] == ["A", "B"]
     assert [(pair["a"], pair["b"]) for pair in found["pairs"]] == [(0, 1)]
     assert found["draw_seed"] == board["draw_seed"]
     submit_for_teams(people.admin, slug, [("C", predictions_with_hits(3))])
-
-    def is_compared_again() -> bool:
-        found = significance_of(people.visitor, slug)
-        assert (found["conclusion"] is None) == (found["status"] != "current")
-        return len(found["rows"]) == 3
-
-    eventually(is_compared_again, "the three rows are compared", ANALYSIS_SECONDS)
     found = significance_of(people.visitor, slug)
+    assert (found["conclusion"] is None) == (found["status"] != "current")
+    settle(people.live)
+    found = poll_until(lambda: significance_of(people.visitor, slug), lambda found: len(found["rows"]) == 3)
+    assert found["status"] == "current"
     assert found["conclusion"] == "No two of the 3 ranked rows are shown to differ at 5 %."
 
 
@@ -75,7 +82,7 @@ def test_rows_come_by_rank_whatever_was_sent_first(people: People) -> None:
     slug = create_challenge(people.admin, "by-rank", recipe=make_recipe("accuracy"))
     sent = [("Low", predictions_with_hits(1)), ("High", predictions_with_hits(4)), ("Mid", predictions_with_hits(2))]
     submit_for_teams(people.admin, slug, sent)
-    wait_current(people.visitor, slug)
+    settled_board(people, people.visitor, slug)
     rows = significance_of(people.visitor, slug)["rows"]
     assert [(row["row"], row["team"]["name"]) for row in rows] == [(0, "High"), (1, "Mid"), (2, "Low")]
     assert all(row["better_than"] == [] for row in rows)  # four instances tell nothing apart
@@ -86,7 +93,7 @@ def test_a_metric_without_resampling_has_a_board_and_the_reason(people: People) 
     for team, sure in (("A", 0.9), ("B", 0.6)):
         scored = [{"id": f"t{number}", "scores": {"a": sure, "b": 1 - sure}} for number in range(1, 5)]
         require_finished(people.admin.submit(slug, scored, team=team))
-    board = wait_current(people.visitor, slug)
+    board = settled_board(people, people.visitor, slug)
     assert [[row[name] for name in RANK_SET] for row in board["rows"]] == [[None] * 3] * 2
     found = significance_of(people.visitor, slug)
     assert found["conclusion"]
@@ -97,7 +104,7 @@ def test_a_phase_that_does_not_show_it_says_so(people: People) -> None:
     phases = [{"name": "main", "reports": ["scores"]}]
     slug = create_challenge(people.admin, "unsaid", recipe=make_recipe("accuracy"), phases=phases)
     submit_for_teams(people.admin, slug, [("A", predictions_with_hits(4)), ("B", predictions_with_hits(2))])
-    assert wait_current(people.admin, slug)["rows"][0]["rank_low"] == 1
+    assert settled_board(people, people.admin, slug)["rows"][0]["rank_low"] == 1
     board = board_of(people.visitor, slug)
     assert board["significance"]["status"] == "none"
     assert [[row[name] for name in RANK_SET] for row in board["rows"]] == [[None] * 3] * 2
@@ -111,8 +118,8 @@ def test_a_running_board_follows_a_withdrawal(people: People) -> None:
     blue = people["Blue"].join(slug, "Blue")
     own = require_finished(blue.submit(slug, predictions_with_hits(3)))["id"]
     submit_for_teams(people.admin, slug, [("A", predictions_with_hits(4))])
-    assert len(wait_current(people.visitor, slug)["rows"]) == 2
+    assert len(settled_board(people, people.visitor, slug)["rows"]) == 2
     assert blue.post(f"/submissions/{own}/withdraw", json={}).status_code == 200
-    first = wait_current(people.visitor, slug)["rows"][0]
+    first = settled_board(people, people.visitor, slug)["rows"][0]
     assert [first[name] for name in RANK_SET] == [1, 1, 1]
     assert len(significance_of(people.visitor, slug)["rows"]) == 1

@@ -1,7 +1,6 @@
 """What a board says about the certainty of its order, as rows come and go, to whom, and in the digits of the tools."""
 
 import random
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +20,8 @@ from tests.journeys.support import (
     require_refused,
     submit_for_teams,
 )
-from tests.journeys.test_significance import RANK_SET, board_of, significance_of, wait_current
-from tests.live_service import ANALYSIS_SECONDS, Live, eventually
+from tests.journeys.test_significance import RANK_SET, board_of, settled_board, significance_of
+from tests.live_service import Live
 
 ACCURACY = make_recipe("accuracy", "f1_macro")
 WITHOUT = [{"name": "main", "reports": ["scores", "intervals"]}]
@@ -61,7 +60,7 @@ def test_a_board_without_rows_has_nothing_to_compare(people: People) -> None:
 def test_a_single_row_can_only_be_first(people: People) -> None:
     slug = create_challenge(people.admin, "alone", recipe=ACCURACY)
     submit_for_teams(people.admin, slug, [("A", predictions_with_hits(3))])
-    board = wait_current(people.visitor, slug)
+    board = settled_board(people, people.visitor, slug)
     assert rank_sets(board) == [(1, 1, 1)]
     found = significance_of(people.visitor, slug)
     assert [(row["rank"], row["rank_low"], row["rank_high"]) for row in found["rows"]] == [(1, 1, 1)]
@@ -72,11 +71,11 @@ def test_a_row_that_leaves_has_the_others_compared_again(people: People) -> None
     slug = create_challenge(people.admin, "leaves", recipe=ACCURACY)
     entries = [("A", CORRECT_PREDICTIONS), ("B", predictions_with_hits(2)), ("C", predictions_with_hits(1))]
     first, *_ = submit_for_teams(people.admin, slug, entries)
-    before = wait_current(people.visitor, slug)
+    before = settled_board(people, people.visitor, slug)
     assert [row["rank_high"] for row in before["rows"]] == [3, 3, 3]
     withdrawn = people.admin.post(f"/submissions/{first}/withdraw", json={"reason": "Wrong file."})
     assert withdrawn.status_code == 200, withdrawn.text
-    after = wait_current(people.visitor, slug)
+    after = settled_board(people, people.visitor, slug)
     shown = {row["team"]["name"]: (row["rank"], row["rank_low"], row["rank_high"]) for row in after["rows"]}
     assert shown == {"A": (None, None, None), "B": (1, 1, 2), "C": (2, 1, 2)}
     assert after["significance"]["computed_at"] > before["significance"]["computed_at"]
@@ -88,16 +87,12 @@ def test_a_test_entry_is_in_no_comparison_and_its_deletion_changes_none(people: 
     submit_for_teams(people.admin, slug, [("A", predictions_with_hits(3)), ("B", predictions_with_hits(2))])
     entry = require_finished(people.admin.submit(slug, CORRECT_PREDICTIONS, test=True))
     path = f"/submissions/{entry['id']}"
-    eventually(
-        lambda: people.admin.get(path).json()["scores"]["accuracy"]["interval"] is not None,
-        "the test entry has intervals, and all before it",
-        ANALYSIS_SECONDS,
-    )
-    board = wait_current(people.visitor, slug)
+    board = settled_board(people, people.visitor, slug)
+    assert people.admin.get(path).json()["scores"]["accuracy"]["interval"] is not None
     assert [row["rank_high"] for row in board["rows"]] == [2, 2]
     assert people.admin.delete(path).status_code == 204
     assert people.admin.get(path).status_code == 404
-    after = wait_current(people.visitor, slug)
+    after = settled_board(people, people.visitor, slug)
     assert after["rows"] == board["rows"]
     assert [row["team"]["name"] for row in significance_of(people.admin, slug)["rows"]] == ["A", "B"]
 
@@ -106,7 +101,7 @@ def test_participants_see_rank_sets_only_where_the_phase_shows_them(people: Peop
     slug = create_challenge(people.admin, "secretive", recipe=ACCURACY, phases=WITHOUT)
     submit_for_teams(people.admin, slug, [("A", predictions_with_hits(3)), ("B", predictions_with_hits(2))])
     member = people["Red"].join(slug, "Red")
-    assert rank_sets(wait_current(people.admin, slug)) == [(1, 2, 1), (1, 2, 1)]
+    assert rank_sets(settled_board(people, people.admin, slug)) == [(1, 2, 1), (1, 2, 1)]
     for reader in (people.visitor, member):
         board = board_of(reader, slug)
         assert rank_sets(board) == [(None, None, None)] * 2
@@ -144,13 +139,14 @@ def versions(people: People, slug: str) -> list[dict[str, Any]]:
     return items
 
 
-@pytest.fixture
-def agreed(people: People, tmp_path: Path) -> tuple[str, Path, Path]:
+@pytest.fixture(scope="module")
+def agreed(people: People, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path, Path]:
     """A challenge with four teams, and a file of its gold and a folder of their predictions."""
     gold = make_gold(300)
     systems = make_systems(gold, 0.9, 0.86, 0.6, 0.1)
     slug = create_challenge(people.admin, "digits", gold=gold, recipe=make_recipe("f1_macro", "accuracy", "mcc"))
     submit_for_teams(people.admin, slug, list(systems.items()))
+    tmp_path = tmp_path_factory.mktemp("agreed")
     folder = tmp_path / "systems"
     folder.mkdir()
     for name, predictions in systems.items():
@@ -158,23 +154,13 @@ def agreed(people: People, tmp_path: Path) -> tuple[str, Path, Path]:
     return slug, write_file(tmp_path / "gold.json", gold), folder
 
 
-def has_interval(people: People, path: str) -> bool:
-    return people.admin.get(path).json()["scores"]["mcc"]["interval"] is not None
-
-
-def is_compared_with_intervals(people: People, slug: str, metric: str) -> bool:
-    found = significance_of(people.admin, slug, metric=metric)
-    return found["status"] == "current" and all(row["low"] is not None for row in found["rows"])
-
-
 def test_intervals_have_the_digits_of_the_command_line(people: People, agreed: tuple[str, Path, Path]) -> None:
     slug, gold, folder = agreed
-    board = wait_current(people.admin, slug)
+    board = settled_board(people, people.admin, slug)
     names = ("f1_macro", "accuracy", "mcc")
     wanted = [word for name in names for word in ("--metric", name)]
     for row in board["rows"]:
         path = f"/submissions/{row['submission']}"
-        eventually(partial(has_interval, people, path), "it has intervals", ANALYSIS_SECONDS)
         scores = people.admin.get(path).json()["scores"]
         files = ("--gold", gold, "--predictions", folder / f"{row['team']['name']}.json")
         offline = run_assay("score", *files, *wanted, "--ci", "--draw-seed", board["draw_seed"], "--json").value()
@@ -186,14 +172,11 @@ def test_intervals_have_the_digits_of_the_command_line(people: People, agreed: t
 
 def test_rank_sets_are_those_of_the_command_line(people: People, agreed: tuple[str, Path, Path]) -> None:
     slug, gold, folder = agreed
-    seed = wait_current(people.admin, slug)["draw_seed"]
+    seed = settled_board(people, people.admin, slug)["draw_seed"]
     for metric in ("f1_macro", "accuracy"):
-        eventually(
-            partial(is_compared_with_intervals, people, slug, metric),
-            "rows are compared, with intervals",
-            ANALYSIS_SECONDS,
-        )
         online = significance_of(people.admin, slug, metric=metric)
+        assert online["status"] == "current"
+        assert all(row["low"] is not None for row in online["rows"])
         command = ("order", folder, "--gold", gold, "--metric", metric, "--draw-seed", seed, "--json")
         offline = run_assay(*command).value()
         fields = ("value", "low", "high", "rank", "rank_low", "rank_high", "tie_group")
@@ -212,7 +195,7 @@ def test_the_order_in_which_files_list_and_teams_come_changes_no_rank_set(people
     for entries in (systems, backwards):
         slug = create_challenge(people.admin, "shuffled", gold=gold, recipe=ACCURACY)
         submit_for_teams(people.admin, slug, list(entries.items()))
-        wait_current(people.visitor, slug)
+        settled_board(people, people.visitor, slug)
         rows = significance_of(people.visitor, slug)["rows"]
         found.append([(row["team"]["name"], row["value"], row["rank_low"], row["rank_high"]) for row in rows])
     assert found[0] == found[1]
@@ -225,7 +208,7 @@ def test_the_command_shows_how_sure_the_order_is(
     monkeypatch.setenv("ASSAY_URL", live.url)
     monkeypatch.setenv("ASSAY_TOKEN", live.admin_token)
     monkeypatch.setenv("COLUMNS", "100")
-    board = wait_current(people.admin, slug)
+    board = settled_board(people, people.admin, slug)
     shown = run_assay("leaderboard", slug, "--significance")
     assert shown.status == 0, shown.err
     assert f"{slug} / main, f1_macro (all): current" in shown.out
@@ -240,7 +223,6 @@ def test_the_command_shows_how_sure_the_order_is(
     assert as_json == significance_of(people.admin, slug)
     assert run_assay("leaderboard", slug, "--significance", "--csv").status == 2
     path = f"{MAIN_PHASE_PATH.format(slug)}/leaderboard/rankings"
-    eventually(lambda: people.admin.get(path).json()["status"] == "current", "the rankings are there", ANALYSIS_SECONDS)
     ranks = run_assay("leaderboard", slug, "--rankings")
     assert ranks.status == 0, ranks.err
     best = min(lines, key=lambda name: lines[name]["rank"])

@@ -17,7 +17,7 @@ from tests.journeys.support import (
     require_refused,
     write_session_of,
 )
-from tests.live_service import eventually
+from tests.settle import settle
 
 IRONY = [{"id": "s1", "label": "irony"}, {"id": "s2", "label": "none"}]
 SWAPPED = [{**row, "label": {"a": "b", "b": "a"}[row["label"]]} for row in GOLD]
@@ -111,10 +111,12 @@ def test_another_gold_replaces_the_first_one_until_something_is_submitted(people
     replaced = people.admin.post(gold, params={"activate": "true"}, json=GOLD)
     assert (replaced.status_code, replaced.json()["status"]) == (201, "active")
     assert [row["status"] for row in people.admin.get(gold).json()["items"]] == ["active", "retired"]
-    eventually(lambda: _accuracy(people, trial) == 1, "the test entry is scored under the new gold")
+    settle(people.live)
+    assert _accuracy(people, trial) == 1
     changed = people.admin.put(f"/challenges/{slug}/recipe", json=make_recipe("accuracy", "mcc"))
     assert changed.status_code == 200, changed.text
-    eventually(lambda: "mcc" in people.admin.get(f"/submissions/{trial}").json()["scores"], "and by the new recipe")
+    settle(people.live)
+    assert "mcc" in people.admin.get(f"/submissions/{trial}").json()["scores"]
     assert people.admin.post(f"{gold}/1/activate").status_code == 201  # back to the first one
     assert people.admin.post(f"{gold}/{replaced.json()['version']}/activate").status_code == 201
     score = require_finished(people["Blue"].join(slug, "Blue").submit(slug, CORRECT_PREDICTIONS))["scores"]["accuracy"]

@@ -6,7 +6,14 @@ import pytest
 
 from tests.cli.run_command import CommandResult, run_assay
 from tests.faults.inspection import query_rows
-from tests.journeys.support import CORRECT_PREDICTIONS, People, create_challenge, require_finished, require_refused
+from tests.journeys.support import (
+    CORRECT_PREDICTIONS,
+    People,
+    create_challenge,
+    create_without_gold,
+    require_finished,
+    require_refused,
+)
 from tests.live_service import PASSWORD, Caller
 
 
@@ -78,7 +85,7 @@ def test_a_code_admits_one_user_once(people: People) -> None:
 
 
 def test_a_team_has_at_most_100_open_codes_because_every_list_of_teams_shows_them(people: People) -> None:
-    slug = create_challenge(people.admin, "codes")
+    slug = create_without_gold(people.admin, "codes")
     blue = people["Blue"].join(slug, "Blue")
     path = f"{team_path(blue, slug)}/invitations"
     assert {blue.post(path, json={}).status_code for _ in range(100)} == {201}
@@ -89,7 +96,7 @@ def test_a_team_has_at_most_100_open_codes_because_every_list_of_teams_shows_the
 
 
 def test_a_code_is_good_for_its_own_challenge_until_it_is_revoked(people: People) -> None:
-    first, second = create_challenge(people.admin, "code-a"), create_challenge(people.admin, "code-b")
+    first, second = create_without_gold(people.admin, "code-a"), create_without_gold(people.admin, "code-b")
     blue = people["Blue"].join(first, "Blue")
     code = code_from(blue, first)
     require_refused(people["Red"].post(registrations(second), json={"invitation": code}), 422, "invalid_invitation")
@@ -100,7 +107,7 @@ def test_a_code_is_good_for_its_own_challenge_until_it_is_revoked(people: People
 
 
 def test_a_team_has_at_most_as_many_members_as_the_challenge_allows(people: People) -> None:
-    slug = create_challenge(people.admin, "size", team_size_limit=2)
+    slug = create_without_gold(people.admin, "size", team_size_limit=2)
     blue = people["Blue"].join(slug, "Blue")
     codes = [code_from(blue, slug), code_from(blue, slug)]
     assert people["Red"].post(registrations(slug), json={"invitation": codes[0]}).status_code == 201
@@ -146,7 +153,7 @@ def test_what_was_sent_in_a_former_team_is_read_but_not_changed(people: People) 
 
 
 def test_a_deleted_account_takes_no_place_and_leads_nobody(people: People) -> None:
-    slug = create_challenge(people.admin, "deleted-member", team_size_limit=2)
+    slug = create_without_gold(people.admin, "deleted-member", team_size_limit=2)
     gone = people.live.person("Gone").join(slug, "Blue")
     red = join_by_code(people["Red"], slug, gone)
     assert gone.request("DELETE", "/me", json={"password": PASSWORD}).status_code == 204
@@ -161,7 +168,7 @@ def test_a_deleted_account_takes_no_place_and_leads_nobody(people: People) -> No
 
 
 def test_the_codes_of_a_team_end_with_its_last_account(people: People) -> None:
-    slug = create_challenge(people.admin, "deleted-captain")
+    slug = create_without_gold(people.admin, "deleted-captain")
     gone = people.live.person("Gone").join(slug, "Blue")
     code = code_from(gone, slug)
     assert gone.request("DELETE", "/me", json={"password": PASSWORD}).status_code == 204
@@ -169,7 +176,7 @@ def test_the_codes_of_a_team_end_with_its_last_account(people: People) -> None:
 
 
 def test_a_name_does_not_cover_the_lines_around_it(people: People) -> None:
-    slug = create_challenge(people.admin, "marks")
+    slug = create_without_gold(people.admin, "marks")
     blue = people["Blue"].join(slug, "Blue")
     require_refused(blue.patch(team_path(blue, slug), json={"name": "Z" + "\u0301\u0302" * 3}), 422, "invalid_request")
     assert blue.patch(team_path(blue, slug), json={"name": "Vi\u1ec7t Nam"}).status_code == 200

@@ -12,12 +12,12 @@ from tests.journeys.support import (
     MAIN_PHASE_PATH,
     People,
     create_challenge,
-    poll_until,
     predictions_with_hits,
     require_finished,
     require_refused,
     write_session_of,
 )
+from tests.settle import settle
 
 FUTURE = [{"name": "main", "opens_at": "2090-01-01T00:00:00Z", "quota": {"total": 1}}]
 
@@ -29,6 +29,7 @@ def test_organizers_try_a_phase_before_it_opens_and_leave_no_trace(people: Peopl
     viewer = people["Eve"]
     added = people.admin.post(f"/challenges/{slug}/organizers", json={"email": viewer.email, "role": "viewer"})
     assert added.status_code == 201
+    settle(people.live)
     before = {path: blue.get(path).content for path in (phase, f"{phase}/leaderboard", f"{phase}/submissions")}
     entry = require_finished(people.admin.submit(slug, CORRECT_PREDICTIONS, test=True))
     assert (entry["test"], entry["baseline"], entry["on_behalf"], entry["scores"]["accuracy"]["value"]) == (
@@ -41,6 +42,7 @@ def test_organizers_try_a_phase_before_it_opens_and_leave_no_trace(people: Peopl
         hidden = blue.get(f"/submissions/{entry['id']}{path}")
         assert (hidden.status_code, hidden.content) == (404, missing.content)
         assert viewer.get(f"/submissions/{entry['id']}{path}").status_code == 200
+    settle(people.live)
     assert {path: blue.get(path).content for path in before} == before
     assert people.admin.board(slug).json()["rows"] == []
     assert len(viewer.get(f"{phase}/submissions").json()["items"]) == 2
@@ -116,9 +118,8 @@ def test_test_entries_do_not_bind_the_gold_and_are_scored_again(people: People) 
     other = [row | {"label": "ab"[number % 2]} for number, row in enumerate(GOLD)]
     replaced = people.admin.post(f"{MAIN_PHASE_PATH.format(slug)}/gold", params={"activate": "true"}, json=other)
     assert replaced.status_code == 201, replaced.text
-    again = poll_until(
-        lambda: people.admin.get(f"/submissions/{entry['id']}").json(), lambda body: bool(body["scores"])
-    )
+    settle(people.live)
+    again = people.admin.get(f"/submissions/{entry['id']}").json()
     assert (again["gold_version"], again["scores"]["accuracy"]["value"]) == (2, 0.5)
 
 

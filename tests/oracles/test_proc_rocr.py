@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from app.scoring.evaluation_input import EvaluationInput
+from tests.each_case import for_each
 from tests.scoring.case_builder import case, evaluate_metric, value
 
 CLOSE = 1e-12
@@ -40,7 +41,7 @@ def decision_values(classes: list[str]) -> EvaluationInput:
     return case("multiclass", classes, gold, gold, scores)
 
 
-@pytest.mark.parametrize("at", range(4))
+@for_each("at", range(4))
 def test_the_auc_and_its_variance(at: int) -> None:
     expected = recorded()["binary"][at]
     of = binary(expected["scores"])
@@ -49,8 +50,8 @@ def test_the_auc_and_its_variance(at: int) -> None:
     assert value(of, "delong_variance") == pytest.approx(expected["delong_variance"], abs=CLOSE)
 
 
-@pytest.mark.parametrize("at", range(4))
-@pytest.mark.parametrize("limit", ["0.25", "0.7"])
+@for_each("at", range(4))
+@for_each("limit", ["0.25", "0.7"])
 def test_the_area_of_a_part(at: int, limit: str) -> None:
     expected = recorded()["binary"][at]
     of = binary(expected["scores"])
@@ -71,7 +72,7 @@ def curve_of(scores: list[float]) -> dict[str, list[float]]:
     return found
 
 
-@pytest.mark.parametrize("at", range(4))
+@for_each("at", range(4))
 def test_the_points_of_the_precision_recall_curve(at: int) -> None:
     expected = recorded()["binary"][at]
     curve = curve_of(expected["scores"])
@@ -103,7 +104,7 @@ def as_rocr(curve: dict[str, Any]) -> float:
     return math.fsum(w * h for w, h in zip(widths, heights, strict=True))
 
 
-@pytest.mark.parametrize("at", range(4))
+@for_each("at", range(4))
 def test_where_rocrs_area_under_the_precision_recall_curve_differs_it_is_for_the_reasons_named(at: int) -> None:
     expected = recorded()["binary"][at]
     assert as_rocr(curve_of(expected["scores"])) == pytest.approx(expected["rocr_aucpr"], abs=CLOSE)

@@ -1,4 +1,4 @@
-"""Hosts share prepared gold through the file store, in a folder or a bucket, with either database."""
+"""Hosts share prepared gold through the file store, in a folder or a bucket."""
 
 import json
 import threading
@@ -52,10 +52,6 @@ def site(request: pytest.FixtureRequest, settings: Settings, tmp_path: Path) -> 
     site.db.close()
 
 
-sqlite_alone = pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
-"""For tests of files, which are the same beside either database."""
-
-
 def events(logs: list[Any]) -> list[str]:
     """The names of events, in order."""
     return [entry["event"] for entry in logs]
@@ -104,6 +100,7 @@ class Together:
         """The pool belongs to the host."""
 
 
+@pytest.mark.both_databases
 def test_of_two_hosts_that_prepare_at_once_the_first_one_stores_its_file(site: Site) -> None:
     hosts, gold, barrier = [site.host(), site.host()], site.reference(), threading.Barrier(2)
     with ThreadPoolExecutor(2) as threads:
@@ -138,7 +135,6 @@ class Preparing:
         """There is nothing to end."""
 
 
-@sqlite_alone
 @pytest.mark.parametrize("site", ["folder"], indirect=True)
 def test_of_the_scoring_processes_of_a_host_one_reads_the_gold_file(site: Site) -> None:
     host, gold, reads, several = site.host(), site.reference(), list[int](), threading.Event()
@@ -155,7 +151,6 @@ def test_of_the_scoring_processes_of_a_host_one_reads_the_gold_file(site: Site) 
     assert len(reads) == 1
 
 
-@sqlite_alone
 @pytest.mark.parametrize("site", ["folder"], indirect=True)
 def test_prepared_gold_is_usable_before_the_request_that_prepared_it_is_scored(site: Site) -> None:
     host, gold, prepared, scored = site.host(), site.reference(), threading.Event(), threading.Event()
@@ -177,7 +172,6 @@ def flip_a_bit(content: bytes, _foreign: bytes) -> bytes:
     return content[:-1] + bytes([content[-1] ^ 1])
 
 
-@sqlite_alone
 @pytest.mark.parametrize(
     "harm",
     [
@@ -214,7 +208,6 @@ def foreign_prepared_gold(site: Site) -> bytes:
     return made.read_bytes()
 
 
-@sqlite_alone
 def test_a_stored_file_that_is_missing_is_prepared_again(site: Site) -> None:
     gold = site.reference()
     assert site.host().score(gold) == 1
@@ -226,7 +219,6 @@ def test_a_stored_file_that_is_missing_is_prepared_again(site: Site) -> None:
     assert site.prepared_keys() == [each.file_key for each in site.rows()] != [row.file_key]
 
 
-@sqlite_alone
 @pytest.mark.parametrize("site", ["rclone"], indirect=True)
 def test_a_damaged_or_foreign_copy_is_fetched_again(site: Site) -> None:
     gold, host = site.reference(), site.host()
@@ -242,7 +234,6 @@ def test_a_damaged_or_foreign_copy_is_fetched_again(site: Site) -> None:
         assert copy.read_bytes() == site.content(row.file_key)
 
 
-@sqlite_alone
 @pytest.mark.parametrize("site", ["rclone"], indirect=True)
 def test_a_copy_needs_no_bucket_and_one_above_the_limit_is_not_made(site: Site) -> None:
     gold, host, small = site.reference(), site.host(), site.host(prepared_gold=100)
@@ -254,7 +245,6 @@ def test_a_copy_needs_no_bucket_and_one_above_the_limit_is_not_made(site: Site) 
     assert host.restarted().score(gold) == 1
 
 
-@sqlite_alone
 @pytest.mark.parametrize("site", ["folder"], indirect=True)
 def test_while_the_store_is_full_gold_is_prepared_for_this_process_alone(site: Site) -> None:
     gold, host = site.reference(), site.host()
@@ -317,7 +307,6 @@ def test_two_versions_of_the_program_have_files_of_their_own(site: Site, monkeyp
     assert len(site.rows()) == 2
 
 
-@sqlite_alone
 @pytest.mark.parametrize("site", ["folder"], indirect=True)
 def test_without_room_for_prepared_gold_every_scoring_process_reads_the_gold_file(site: Site) -> None:
     gold = site.reference()
@@ -329,6 +318,7 @@ def test_without_room_for_prepared_gold_every_scoring_process_reads_the_gold_fil
         site.host(prepared_gold=0).score(gold)
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("site", ["folder"], indirect=True)
 def test_the_row_of_a_changed_draft_names_its_new_file_and_goes_with_the_gold(site: Site) -> None:
     host, old = site.host(), site.reference()
@@ -359,6 +349,7 @@ def gold_file(host: Host) -> GoldFile:
     return GoldFile(SourceFile(path, KIND), "multiclass", sha256="1" * 64)
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("site", ["folder"], indirect=True)
 def test_the_sweep_deletes_what_no_gold_version_and_no_program_uses(
     site: Site, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

@@ -23,6 +23,7 @@ from app.worker.process_pool import ScoringProcessPool
 from tests.faults.inspection import freeze, is_alive
 from tests.faults.test_short_disk import full_disk, small_disk
 from tests.live_service import MAX_WAIT_SECONDS, ROOT, eventually
+from tests.preloaded_scoring import loader, use_preloaded_scoring
 from tests.prepared.sample_golds import KINDS, load_kind
 
 MIB = 1 << 20
@@ -34,14 +35,15 @@ NAME = "a" * 64
 
 @contextmanager
 def pool(folder: Path | None, count: int = 1, limit: int = 64 * MIB) -> Iterator[ScoringProcessPool]:
-    """Real children that share a folder."""
+    """Children that share a folder: forks of one that has loaded the program."""
     arguments = ["--cpu", "30", "--memory", str(512 * MIB), "--limits", json.dumps({"records": 1_000_000})]
     prepared = None if folder is None else PreparedGoldFolder(folder, limit)
     made = ScoringProcessPool(count, arguments=arguments, seconds=MAX_WAIT_SECONDS, prepared_gold=prepared)
-    try:
-        yield made
-    finally:
-        made.close()
+    with use_preloaded_scoring(loader()):
+        try:
+            yield made
+        finally:
+            made.close()
 
 
 class Files:
@@ -151,7 +153,7 @@ def test_a_damaged_file_costs_one_more_reading_and_is_told_to_the_operator(
 
 def test_children_that_make_the_same_gold_ready_at_once_do_not_disturb_each_other(files: Files, tmp_path: Path) -> None:
     folder = tmp_path / "prepared"
-    for _ in range(5):
+    for _ in range(3):
         with pool(folder, 3) as children, ThreadPoolExecutor(3) as askers:
             children.warm_up()
             together = threading.Barrier(3)
@@ -202,6 +204,7 @@ while True:
 """
 
 
+@pytest.mark.ci
 def test_a_writer_that_is_killed_leaves_nothing_that_is_used_or_stays(tmp_path: Path) -> None:
     folder = tmp_path / "prepared"
     prepared, midway = PreparedGoldFolder(folder, 1 << 30), 0

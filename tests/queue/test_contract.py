@@ -13,6 +13,7 @@ from tests.live_service import MAX_WAIT_SECONDS, eventually
 from tests.queue.bed import Bed
 
 
+@pytest.mark.both_databases
 def test_what_is_rolled_back_was_never_enqueued(bed: Bed) -> None:
     queue = bed.queue()
     with bed.running(queue):
@@ -22,6 +23,7 @@ def test_what_is_rolled_back_was_never_enqueued(bed: Bed) -> None:
         bed.worked(bed.send(queue))
 
 
+@pytest.mark.both_databases
 def test_nothing_runs_before_its_transaction_has_committed(bed: Bed) -> None:
     queue = bed.queue()
     with bed.running(queue):
@@ -32,6 +34,7 @@ def test_nothing_runs_before_its_transaction_has_committed(bed: Bed) -> None:
         bed.worked(first)
 
 
+@pytest.mark.both_databases
 def test_a_task_that_waits_is_not_worked_at_before_its_time(bed: Bed) -> None:
     queue = bed.queue()
     later = bed.send(queue, wait=timedelta(seconds=1.2))
@@ -44,6 +47,7 @@ def test_a_task_that_waits_is_not_worked_at_before_its_time(bed: Bed) -> None:
     assert bed.moments[later] >= not_before
 
 
+@pytest.mark.both_databases
 def test_the_smaller_the_priority_the_sooner(bed: Bed) -> None:
     queue = bed.queue()
     sent = {priority: bed.send(queue, priority=priority) for priority in (5, 0, 9, 2)}
@@ -52,6 +56,7 @@ def test_the_smaller_the_priority_the_sooner(bed: Bed) -> None:
     assert bed.order == [sent[priority] for priority in sorted(sent)]
 
 
+@pytest.mark.both_databases
 def test_a_task_that_is_enqueued_twice_is_worked_at_once(bed: Bed) -> None:
     queue = bed.queue(slots=2)
     with bed.db.write() as session:
@@ -61,6 +66,7 @@ def test_a_task_that_is_enqueued_twice_is_worked_at_once(bed: Bed) -> None:
         bed.worked(twice)
 
 
+@pytest.mark.both_databases
 def test_work_that_raises_leaves_the_queue_alive(bed: Bed) -> None:
     queue = bed.queue()
     first = bed.send(queue)
@@ -71,6 +77,7 @@ def test_work_that_raises_leaves_the_queue_alive(bed: Bed) -> None:
         bed.worked(first, second)
 
 
+@pytest.mark.both_databases
 def test_asked_to_end_it_lets_the_work_at_hand_end_and_begins_nothing_more(bed: Bed) -> None:
     queue = bed.queue()
     bed.hold.clear()
@@ -86,6 +93,7 @@ def test_asked_to_end_it_lets_the_work_at_hand_end_and_begins_nothing_more(bed: 
         bed.worked(*sent)
 
 
+@pytest.mark.both_databases
 def test_several_queues_on_one_list_work_at_each_task_once(bed: Bed) -> None:
     queues = [bed.queue(slots=3) for _ in range(2)]
     with bed.running(*queues), ThreadPoolExecutor(4) as senders:
@@ -95,6 +103,7 @@ def test_several_queues_on_one_list_work_at_each_task_once(bed: Bed) -> None:
         assert set(session.scalars(select(ScoreTask.attempt))) == {1}
 
 
+@pytest.mark.both_databases
 def test_of_many_who_want_a_task_one_gets_it(bed: Bed) -> None:
     queue = bed.queue()
     for _ in range(5):
@@ -110,6 +119,7 @@ def test_of_many_who_want_a_task_one_gets_it(bed: Bed) -> None:
         assert [(each.task_id, each.attempt) for each in claims] == [(task_id, 1)]
 
 
+@pytest.mark.both_databases
 def test_a_due_task_without_a_waiting_job_is_found_until_it_is_enqueued_again(bed: Bed) -> None:
     queue = bed.queue()
     if bed.db.sqlite:
@@ -131,6 +141,7 @@ def test_a_due_task_without_a_waiting_job_is_found_until_it_is_enqueued_again(be
     assert later not in bed.order
 
 
+@pytest.mark.both_databases
 def test_tasks_that_one_job_stands_for_are_shared_by_all_free_slots(bed: Bed) -> None:
     queues = [bed.queue(slots=3)] if bed.db.sqlite else [bed.queue() for _ in range(3)]
     sent = [bed.send(queues[0]) for _ in range(4)]
@@ -144,8 +155,7 @@ def test_tasks_that_one_job_stands_for_are_shared_by_all_free_slots(bed: Bed) ->
 def test_a_task_enqueued_between_two_claims_does_not_wait_for_the_next_poll(
     bed: Bed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if not bed.db.sqlite:
-        return  # its engine looks for jobs now and then in any case
+    """PostgreSQL's engine looks for jobs now and then in any case."""
     monkeypatch.setattr("app.queue.local.POLL_SECONDS", 10 * MAX_WAIT_SECONDS)
     queue = bed.queue(slots=2)
     with bed.running(queue), ThreadPoolExecutor(4) as senders:

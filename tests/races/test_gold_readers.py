@@ -1,13 +1,15 @@
 """Who may read a gold and who takes part never meet, however both happen at once."""
 
-import sqlite3
-from contextlib import closing
 from functools import partial
 
-from tests.live_service import MAX_WAIT_SECONDS
-from tests.races.concurrent_clients import ConcurrentClients, OnSqlite, call_concurrently, database_connection
+import pytest
+
+from tests.races.concurrent_clients import ConcurrentClients, call_concurrently, database_connection
 
 CROWD = ("Gil", "Hal", "Ida", "Jon", "Kim", "Lea")
+
+pytestmark = pytest.mark.parametrize("crowd", ["postgresql"], indirect=True)
+"""SQLite has one writer at a time, so that these requests cannot meet there."""
 
 
 def make_copy(crowd: ConcurrentClients, source: str, copy: str) -> None:
@@ -15,12 +17,8 @@ def make_copy(crowd: ConcurrentClients, source: str, copy: str) -> None:
     statement = (
         f"UPDATE challenges SET lineage_id = (SELECT id FROM challenges WHERE slug = '{source}') WHERE slug = '{copy}'"
     )
-    if isinstance(crowd.service, OnSqlite):
-        with closing(sqlite3.connect(crowd.service.folder / "assay.sqlite3", timeout=MAX_WAIT_SECONDS)) as file, file:
-            file.execute(statement)
-    else:
-        with database_connection(crowd) as connection:
-            connection.execute(statement)
+    with database_connection(crowd) as connection:
+        connection.execute(statement)
 
 
 def test_nobody_registers_for_a_copy_while_becoming_an_organizer_of_its_source(crowd: ConcurrentClients) -> None:

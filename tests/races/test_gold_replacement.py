@@ -6,7 +6,7 @@ import pytest
 
 from tests.races.concurrent_clients import CORRECT_PREDICTIONS, GOLD, ConcurrentClients
 
-ROUNDS = 3
+ROUNDS = 2
 OTHER_GOLD = [{**row, "label": {"cat": "dog", "dog": "cat"}[row["label"]]} for row in GOLD]
 
 

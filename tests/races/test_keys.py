@@ -21,7 +21,7 @@ from tests.races.concurrent_clients import (
     database_connection,
 )
 
-TIMES = 20
+TIMES = 10
 TABLES = ("submissions", "score_tasks", "quota_entries", "idempotency_keys")
 REFUSING = """
 CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS

@@ -27,10 +27,10 @@ def rush(callers: list[Caller], address: str, body: Any, posts: int) -> list[htt
 @pytest.mark.parametrize(
     ("name", "body", "posts"),
     [
-        ("per_day", CORRECT_PREDICTIONS, 200),
-        ("total", CORRECT_PREDICTIONS, 40),
-        ("concurrent", CORRECT_PREDICTIONS, 40),
-        ("invalid_per_day", INVALID_PREDICTIONS, 40),
+        ("per_day", CORRECT_PREDICTIONS, 40),
+        ("total", CORRECT_PREDICTIONS, 20),
+        ("concurrent", CORRECT_PREDICTIONS, 20),
+        ("invalid_per_day", INVALID_PREDICTIONS, 20),
     ],
 )
 def test_a_rush_gets_what_the_quota_allows_and_no_more(

@@ -1,6 +1,6 @@
 """The maximum of a selection holds however many select at once, and a release misses nothing that was admitted."""
 
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
@@ -10,7 +10,7 @@ from app.store.tables import Submission
 from app.store.types import new_id
 from tests.live_service import MAX_WAIT_SECONDS, Caller, eventually
 from tests.races.concurrent_clients import GOLD, ConcurrentClients, call_concurrently, count_statuses
-from tests.races.test_close import LONG_AGO, close, database, right, submit_files
+from tests.races.test_close import LONG_AGO, close, database, right, submit_files, wait_until_held_up
 
 SPLIT_GOLD = [row | {"split": ("public", "private")[at % 2]} for at, row in enumerate(GOLD)]
 RECIPE: dict[str, Any] = {"primary": "accuracy", "metrics": ["accuracy"], "selection": "selected", "selection_max": 3}
@@ -92,7 +92,7 @@ def test_a_release_waits_for_a_submission_that_is_being_admitted(crowd: Concurre
             session.add(Submission(**row))
             session.flush()
             answer = pool.submit(crowd.admin().post, address)
-            wait([answer], timeout=1)  # it is not answered before this is stored
+            wait_until_held_up(crowd, answer)
         refused = answer.result(MAX_WAIT_SECONDS).json()
     assert refused["code"] == "not_releasable", refused
     assert [each["code"] for each in refused["obstacles"]] == ["unsettled"]

@@ -19,6 +19,9 @@ from tests.races.concurrent_clients import (
 
 RECIPES = [{"primary": name, "metrics": [name]} for name in ("f1_macro", "accuracy", "precision_macro", "recall_macro")]
 
+pytestmark = pytest.mark.parametrize("crowd", ["postgresql"], indirect=True)
+"""SQLite has one writer at a time, so that these requests cannot meet there."""
+
 
 def only_one(answers: list[httpx.Response], *refusals: str) -> httpx.Response:
     """The one that succeeded, where all others were refused with one of these codes."""
@@ -110,12 +113,11 @@ def test_entries_of_organizers_found_one_team_between_them(crowd: ConcurrentClie
     assert crowd.service.rows("SELECT count(*) FROM teams WHERE name = 'Majority'") == [(1,)]
 
 
-@pytest.mark.parametrize("number", range(2))
 def test_no_submission_is_scored_by_a_recipe_that_was_replaced_before_it_came(
-    crowd: ConcurrentClients, number: int
+    crowd: ConcurrentClients,
 ) -> None:
     """Once there is a submission the metrics stay: however close the two came, the work list knows one recipe."""
-    slug = f"recipes-{number}"
+    slug = "recipes"
     address = crowd.challenge(slug)
     teams = [crowd.member(slug, name) for name in ("Blue", "Red")]
     changes = [
@@ -154,12 +156,14 @@ def test_nothing_comes_in_after_the_answer_that_a_phase_is_closed(crowd: Concurr
     def post(door: Caller) -> httpx.Response:
         return door.post(address, json=CORRECT_PREDICTIONS)
 
-    posts = [partial(post, blue[number % len(blue)]) for number in range(60)]
-    answers = call_concurrently([*posts[:30], close, *posts[30:]])
-    closed = answers.pop(30)
+    posts = [partial(post, blue[number % len(blue)]) for number in range(20)]
+    answers = call_concurrently([*posts[:10], close, *posts[10:]])
+    closed = answers.pop(10)
     assert closed.status_code == 200, closed.text
     assert set(count_statuses(answers)) <= {202, 409}
-    assert {each.json()["code"] for each in answers if each.status_code == 409} == {"no_open_phase"}
+    assert {each.json()["code"] for each in answers if each.status_code == 409} <= {"no_open_phase"}
+    late = post(blue[-1])
+    assert (late.status_code, late.json()["code"]) == (409, "no_open_phase")
     assert statuses == [crowd.count("submissions", "closing")] == [count_statuses(answers)[202]]
 
 

@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 import httpx
+import pytest
 
 from tests.live_service import PASSWORD, Caller
 from tests.races.concurrent_clients import (
@@ -16,9 +17,12 @@ from tests.races.concurrent_clients import (
 )
 from tests.races.test_teams import code_from, registrations, require_consistent, team_path
 
-TIMES = 6
+TIMES = 4
 WHY = {"reason": "Agreed on Monday."}
 SCOPES = ["read", "submit", "organize", "admin"]
+
+pytestmark = pytest.mark.parametrize("crowd", ["postgresql"], indirect=True)
+"""SQLite has one writer at a time, so that these requests cannot meet there."""
 
 
 def repeat(who: Sequence[Caller], method: str, path: str, **request: Any) -> list[httpx.Response]:
@@ -95,7 +99,7 @@ def test_two_administrators_cannot_disable_each_other(crowd: ConcurrentClients) 
 
 
 def test_the_last_two_owners_do_not_both_go(crowd: ConcurrentClients) -> None:
-    for number in range(3):
+    for number in range(2):
         slug = f"owners-{number}"
         crowd.challenge(slug)
         path, people = f"/challenges/{slug}/organizers", [crowd.person(f"Owner{number}{each}") for each in "ab"]
@@ -128,7 +132,7 @@ def test_a_new_password_is_set_once(crowd: ConcurrentClients) -> None:
     assert entries(crowd, "user.spend_reset", account) == 1
     spent = [
         partial(crowd.admin(place).post, "/password-resets", json={"secret": each, "password": f"{PASSWORD}, two"})
-        for place, each in enumerate([secret(), secret()] * 3)
+        for place, each in enumerate([secret(), secret()] * 2)
     ]
     require_once(call_concurrently(spent), 204, 404, 409, 410, 422)
     disable = partial(crowd.admin().patch, f"/users/{account}", json={"disabled": True} | WHY)

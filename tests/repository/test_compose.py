@@ -349,6 +349,7 @@ def object_store(folder: Path) -> Iterator[str]:
         process.wait(timeout=MAX_WAIT_SECONDS)
 
 
+@pytest.mark.ci
 def test_the_object_store_keeps_files_for_the_key_of_its_secret_file_alone(tmp_path: Path) -> None:
     if shutil.which("rclone", path=WITH_TOOLS) is None:
         skip_or_fail("s3", "rclone is not installed")

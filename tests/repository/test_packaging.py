@@ -1,7 +1,6 @@
 """The packaging says what it should: pins with hashes, a container without root, a wheel that the Dockerfile's copies
 suffice to build. No container engine is needed: the files are read, and the wheel is built as the build stage does."""
 
-import ast
 import re
 import shlex
 import shutil
@@ -16,48 +15,16 @@ from typing import Any
 import pytest
 import yaml
 
-from app import __version__
 from tests.live_service import MAX_WAIT_SECONDS
+from tests.repository.packaging_checks import name_of, pins
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 HEALTH = "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/healthz', timeout=4)"
-DECISION_SECTIONS = ["Context", "Decision", "Consequences", "Rejected alternatives", "Evidence", "Implementation"]
-PIN = re.compile(r"^([a-z0-9][a-z0-9._-]*)(?:\[[a-z0-9,_-]+\])?==([^ ;\\]+)")
-
-
-def name_of(requirement: str) -> str:
-    """The normalised name of what a requirement line asks for."""
-    match = re.match(r"[A-Za-z0-9._-]+", requirement)
-    assert match is not None
-    return re.sub(r"[-_.]+", "-", match[0]).lower()
-
-
-def pins(text: str) -> dict[str, str]:
-    """Name to version of every pin of a requirements file; each must be exact and carry a hash."""
-    found: dict[str, str] = {}
-    for block in re.split(r"^(?=[^\s#])", re.sub(r"^\s*#.*\n", "", text, flags=re.MULTILINE), flags=re.MULTILINE):
-        if block.strip():
-            pin = PIN.match(block)
-            assert pin is not None, block
-            assert "--hash=sha256:" in block, block
-            found[name_of(pin[1])] = pin[2]
-    return found
 
 
 def requirements(name: str) -> str:
     return (ROOT / name).read_text(encoding="utf-8")
-
-
-def imported(path: Path) -> set[str]:
-    """The top-level modules that a file imports."""
-    names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            names |= {each.name.partition(".")[0] for each in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names.add(node.module.partition(".")[0])
-    return names
 
 
 def stages() -> list[list[tuple[str, str]]]:
@@ -99,20 +66,6 @@ def test_every_declared_dependency_is_pinned_and_both_files_agree() -> None:
     assert {name_of(wish) for wish in PROJECT["dependencies"]} <= runtime.keys()
     assert {name_of(wish) for wish in PROJECT["optional-dependencies"]["dev"]} <= development.keys()
     assert {name: development.get(name, version) for name, version in runtime.items()} == runtime
-
-
-def test_the_program_imports_only_what_its_own_requirements_install() -> None:
-    # Tests run with the packages of developers too, so a module that an installation lacks would not be missed.
-    installed = set(pins(requirements("requirements.txt")))
-    installed |= {name_of(each) for each in PROJECT["optional-dependencies"]["arrow"]}
-    distributions = metadata.packages_distributions()
-    missing = {
-        (str(path.relative_to(ROOT)), module)
-        for path in [*ROOT.glob("app/**/*.py"), *ROOT.glob("migrations/**/*.py")]
-        for module in imported(path) - {"app", *sys.stdlib_module_names}
-        if not installed & {name_of(each) for each in distributions.get(module, ())}
-    }
-    assert not missing
 
 
 def test_every_declared_dependency_has_its_reason_in_the_decision_about_dependencies() -> None:
@@ -168,6 +121,7 @@ def test_the_build_backend_is_pinned_with_all_that_it_needs() -> None:
     assert pins(picked).keys() == needed
 
 
+@pytest.mark.ci
 def test_the_wheel_builds_from_what_the_image_copies_and_holds_program_migrations_and_example(tmp_path: Path) -> None:
     source, wheels = tmp_path / "src", tmp_path / "wheels"
     for path in copied():
@@ -212,44 +166,9 @@ def test_the_single_composition_has_one_service_with_volume_health_restart_and_t
     assert service["image"] == f"assay:{PROJECT['version']}"
 
 
-# ---- the documents ------------------------------------------------------------------------------
-
-
 def test_the_licence_is_the_one_that_the_project_declares() -> None:
     licence = (ROOT / "LICENSE").read_text(encoding="utf-8")
     assert PROJECT["license"] == "Apache-2.0"
     assert "Apache License" in licence
     assert "Version 2.0, January 2004" in licence
     assert "END OF TERMS AND CONDITIONS" in licence
-
-
-def test_package_and_changelog_have_the_current_version() -> None:
-    assert __version__ == PROJECT["version"]
-    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    assert f"## [{PROJECT['version']}]" in changelog
-
-
-def test_every_decision_has_its_number_its_rule_and_the_same_sections() -> None:
-    pages = sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md"))
-    assert [page.name[:4] for page in pages] == [f"{number:04d}" for number in range(1, len(pages) + 1)]
-    assert pages
-    for page in pages:
-        text = page.read_text(encoding="utf-8")
-        assert text.startswith(f"# {int(page.name[:4])}. "), page.name
-        headings = re.findall(r"^## (.+)$", text, flags=re.MULTILINE)
-        assert headings == DECISION_SECTIONS, page.name
-        assert re.search(r"^> \*\*", text, flags=re.MULTILINE), page.name
-
-
-def test_every_decision_points_at_files_that_exist() -> None:
-    for page in sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md")):
-        where = page.read_text(encoding="utf-8").partition("## Implementation")[2]
-        paths = re.findall(r"`((?:app|tests|docs)/[^`]+|[A-Z][a-z]+file|[a-z-]+\.(?:txt|toml))`", where)
-        assert paths, page.name
-        assert [path for path in paths if not (ROOT / path).exists()] == [], page.name
-
-
-def test_the_table_of_decisions_lists_every_page() -> None:
-    folder = ROOT / "docs" / "decisions"
-    listed = re.findall(r"\]\((\d{4}-[a-z0-9-]+\.md)\)", (folder / "README.md").read_text(encoding="utf-8"))
-    assert listed == sorted(page.name for page in folder.glob("[0-9]*.md"))

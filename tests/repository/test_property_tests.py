@@ -67,6 +67,7 @@ def test_of_another_kind():
 """
 
 
+@pytest.mark.ci
 def test_an_exploration_draws_more_and_other_examples_and_says_what_reproduces_a_find(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(PROPERTIES, encoding="utf-8")
     for seed in ("1", "2"):
@@ -112,6 +113,7 @@ def test_counts():
 """
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("examples", "many", "few"), [("", 20, 8), ("full", 40, 8)])
 def test_a_local_run_draws_an_eighth_of_the_examples_and_that_of_ci_a_quarter(
     tmp_path: Path, examples: str, many: int, few: int

@@ -13,6 +13,7 @@ from tests.live_service import MAX_WAIT_SECONDS, Live
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+pytestmark = pytest.mark.ci  # dozens of processes; tests/cli runs the same commands in one
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
@@ -92,18 +93,3 @@ def test_the_offline_check_runs() -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "nearest_neighbours.csv.gz is valid." in done.stdout
-
-
-def test_every_link_of_the_documents_leads_somewhere() -> None:
-    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")]
-    for page in pages:
-        for target in re.findall(r"\]\(([^)#\s]+)", page.read_text(encoding="utf-8")):
-            if "://" not in target and not target.startswith("mailto:"):
-                assert (page.parent / target).exists(), f"{page.relative_to(ROOT)} links to {target}"
-
-
-def test_the_two_commands_are_targets_of_the_makefile() -> None:
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    for target in ("setup", "run", "test", "lint", "bench", "help"):
-        assert re.search(rf"^{target}:.*## ", makefile, re.MULTILINE), target
-    assert os.access(ROOT / ".ci" / "run", os.X_OK)

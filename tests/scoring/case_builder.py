@@ -78,7 +78,7 @@ def results(of: EvaluationInput, metrics: Sequence[str], options: Mapping[str, s
     return {text: by_text[call.text] for text, call in calls.items()}
 
 
-@lru_cache(10_000)
+@lru_cache(100_000)
 def _parse(text: str, options: tuple[tuple[str, str], ...], task: TaskKind) -> MetricCall:
     """Parsed once: property tests evaluate the same metrics for many inputs."""
     return parse_metric(text, options=dict(options), task=task)

@@ -111,7 +111,7 @@ def parsed_call(metric: Metric, of: EvaluationInput, options: Mapping[str, str])
     return _call(metric.key, tuple(params.items()), tuple(options.items()), of.spec.task)
 
 
-@lru_cache(10_000)
+@lru_cache(100_000)  # all metrics under all options, which a test takes for one input after the other
 def _call(key: str, params: Pairs, options: Pairs, task: TaskKind) -> MetricCall:
     """Parsed once, for one example is often evaluated several times."""
     return parse_metric({"key": key, "params": dict(params)}, options=dict(options), task=task)

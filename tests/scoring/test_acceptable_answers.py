@@ -9,13 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.formats.content.format_detection import FileKind
-from app.pipeline import SourceFile, score_predictions
+from app.pipeline import SourceFile, load_gold, score_predictions
 from app.scoring.declaration.metric import CATALOGUE
 from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.declaration.task import TaskSpec
 from app.scoring.evaluate import evaluate
 from app.scoring.evaluation_input import EvaluationInput
-from tests.formats.reading import load_gold_both_ways
 from tests.golden.reference_data import challenge_folder, read_json
 from tests.reference_material import needs_shared
 from tests.scoring.case_builder import labels
@@ -59,13 +58,12 @@ def test_no_other_metric_has_a_value_on_them_and_each_says_why() -> None:
         )
 
 
+@pytest.mark.ci  # fifty thousand instances read six times; small gold of this kind is above
 @needs_shared
 def test_the_reassessed_labels_of_imagenet_give_the_expected_values() -> None:
     folder, jsonl = challenge_folder("imagenet-real"), FileKind("jsonl", "gzip")
     classes = read_json(folder / "classes.json")
-    gold, problems = load_gold_both_ways(
-        SourceFile(folder / "gold_real.jsonl.gz", jsonl), task="multiclass", classes=classes
-    )
+    gold, problems = load_gold(SourceFile(folder / "gold_real.jsonl.gz", jsonl), task="multiclass", classes=classes)
     assert not problems
     assert gold is not None
     for system, values in read_json(folder / "expected.json")["systems"].items():

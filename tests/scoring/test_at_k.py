@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sklearn import metrics as sk
 
 from app.scoring import ranking_ties
+from tests.each_case import for_each
 from tests.scoring import ranking_oracle as oracle
 from tests.scoring.case_builder import case, evaluate_metric, results, value
 
@@ -45,7 +46,7 @@ def assert_close(found: float | None, expected: object) -> None:
 @pytest.mark.parametrize("key", WITH_K)
 @pytest.mark.parametrize("rule", oracle.TIE_RULES)
 @given(drawn=oracle.rankings(), data=st.data())
-@MANY
+@settings(max_examples=4, deadline=None)
 def test_every_rule_for_ties(key: str, rule: str, drawn: Rankings, data: st.DataObject) -> None:
     m, gold, scores, weights, names = drawn
     lower, kept = data.draw(st.booleans()), data.draw(st.booleans())
@@ -104,8 +105,8 @@ def test_fewer_scores_than_k_have_no_value_unless_padded() -> None:
     assert value(of, "ndcg_at_k:k=3,pad=true") == value(of, "ndcg_at_k:k=2")
 
 
-@pytest.mark.parametrize(
-    ("options", "hits"),
+@for_each(
+    "options, hits",
     [
         ({}, 1),
         ({"unknown_label": "count_as_fp"}, 1),

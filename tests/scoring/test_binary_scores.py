@@ -13,6 +13,7 @@ from app.analysis.scenarios import confidences
 from app.scoring.evaluate import evaluate
 from app.scoring.evaluation_input import EvaluationInput
 from app.scoring.probability_rows import complements, scores_of_both_classes
+from tests.each_case import for_each
 from tests.scoring.case_builder import case, results, value
 from tests.scoring.strategies import OPTION_VALUES, calls, cases
 
@@ -59,7 +60,7 @@ def forms(rows: list[float], gold: list[str]) -> list[EvaluationInput]:
     ]
 
 
-@pytest.mark.parametrize("text", [*POOLED, "brier_multiclass_sum", "log_loss", "classwise_ece:bins=10"])
+@for_each("text", [*POOLED, "brier_multiclass_sum", "log_loss", "classwise_ece:bins=10"])
 def test_which_label_is_the_positive_one_changes_nothing_where_both_are_asked_for(text: str) -> None:
     assert len({value(of, text) for of in forms(SEVEN, GOLD)}) == 1
 

@@ -16,6 +16,7 @@ from app.errors import InvalidMetric
 from app.scoring.declaration.metric import CATALOGUE
 from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.evaluation_input import EvaluationInput
+from tests.each_case import for_each
 from tests.scoring.case_builder import case, evaluate_metric, results, value
 
 MANY = settings(max_examples=120, deadline=None)
@@ -218,8 +219,8 @@ def test_the_log_loss_of_label_sets_under_mekas_caps(data: st.DataObject, n: int
     assert found["log_loss_multilabel"].value == pytest.approx(np.mean(each), rel=1e-11, abs=1e-15)
 
 
-@pytest.mark.parametrize(
-    ("names", "gold", "text", "reason"),
+@for_each(
+    "names, gold, text, reason",
     [
         (["a"], [["a"], []], "log_loss_meka", "ln 1 = 0"),
         (["a", "b"], [["a"]], "log_loss_meka:cap=instances", "ln 1 = 0"),

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from app.scoring.evaluation_input import EvaluationInput
+from tests.each_case import for_each
 from tests.scoring.case_builder import case, evaluate_metric, results
 
 ORACLE = Path(__file__).parents[1] / "oracles" / "r" / "caret.json"
@@ -33,7 +34,7 @@ def same(found: Any, theirs: dict[str, float | None]) -> None:
         assert found[name] == (None if number is None else pytest.approx(number, rel=1e-11, abs=1e-300)), name
 
 
-@pytest.mark.parametrize("made", CASES, ids=[made["name"] for made in CASES])
+@for_each("made", CASES)
 def test_the_overall_statistics(made: dict[str, Any]) -> None:
     of = as_case(made)
     found = evaluate_metric(of, "caret_overall")
@@ -44,7 +45,7 @@ def test_the_overall_statistics(made: dict[str, Any]) -> None:
     assert {SCALARS[key]: result.value for key, result in scalars.items()} == found.data
 
 
-@pytest.mark.parametrize("made", CASES, ids=[made["name"] for made in CASES])
+@for_each("made", CASES)
 def test_the_statistics_by_class(made: dict[str, Any]) -> None:
     given = "" if made["prevalence"] is None else f":prevalence={made['prevalence']}"
     found = evaluate_metric(as_case(made), f"caret_by_class{given}").data

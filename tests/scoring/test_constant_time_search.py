@@ -3,11 +3,11 @@
 import tracemalloc
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.scoring.numeric.constant_time_search import search_sorted
+from tests.each_case import for_each
 from tests.scoring.case_builder import case, value
 
 ROWS, CLASSES = 20, 2000
@@ -34,7 +34,7 @@ def peak(metric: str, last: int) -> int:
     return most
 
 
-@pytest.mark.parametrize("metric", ["f1_micro", "f1_samples", "hamming_loss", "precision_at_k:k=5"])
+@for_each("metric", ["f1_micro", "f1_samples", "hamming_loss", "precision_at_k:k=5"])
 def test_the_memory_that_a_file_takes_does_not_tell_a_label(metric: str) -> None:
     """Otherwise the size at which files can no longer be scored would reveal a gold label."""
     peak(metric, 0)  # what is made once

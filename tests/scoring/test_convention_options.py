@@ -7,6 +7,7 @@ import pytest
 from app.scoring.declaration.options import OPTIONS
 from app.scoring.evaluation_input import EvaluationInput
 from app.scoring.reports.per_class_report import confusion, per_class_report
+from tests.each_case import for_each
 from tests.scoring.case_builder import case, evaluate_metric, results, value
 
 # a: tp 2 fn 1 fp 1; b: tp 1 fn 1 fp 1; c: in gold once, never predicted; d: predicted once, not in gold; e: nowhere
@@ -24,9 +25,7 @@ def test_a_macro_mean_covers_every_declared_class_by_default() -> None:
     assert value(single(), "precision_macro") == pytest.approx((2 / 3 + 1 / 2) / 5)
 
 
-@pytest.mark.parametrize(
-    ("rule", "classes"), [("gold", 3), ("predicted", 3), ("gold_or_predicted", 4), ("declared", 5), ("training", 2)]
-)
+@for_each("rule, classes", [("gold", 3), ("predicted", 3), ("gold_or_predicted", 4), ("declared", 5), ("training", 2)])
 def test_the_label_set_decides_the_divisor(rule: str, classes: int) -> None:
     of = single(train_frequencies={"a": 7, "b": 1})
     assert value(of, "recall_macro", label_set=rule) == pytest.approx((2 / 3 + 1 / 2) / classes)
@@ -37,8 +36,8 @@ def test_the_label_set_leaves_pooled_and_weighted_averages_alone() -> None:
         assert value(single(), key, label_set="gold") == value(single(), key)
 
 
-@pytest.mark.parametrize(
-    ("rule", "precision", "recall"),
+@for_each(
+    "rule, precision, recall",
     [
         ("worst", (2 / 3 + 1 / 2) / 5, (2 / 3 + 1 / 2) / 5),
         ("0", (2 / 3 + 1 / 2) / 5, (2 / 3 + 1 / 2) / 5),
@@ -72,8 +71,8 @@ def test_absent_labels_lower_the_best_attainable_value_and_the_notes_say_so() ->
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "gold", "predicted", "best"),
+@for_each(
+    "text, gold, predicted, best",
     [
         ("precision_macro", ["b", "c"], ["a", "b"], "0.666667"),
         ("f1_macro", ["a", "a"], ["a", "b"], "0.333333"),
@@ -119,9 +118,7 @@ def test_a_long_list_of_classes_is_cut_in_the_notes() -> None:
     assert all(len(note) < 300 for note in notes)
 
 
-@pytest.mark.parametrize(
-    ("rule", "expected"), [("worst", 0.0), ("0", 0.0), ("1", 1.0), ("skip", None), ("error", None)]
-)
+@for_each("rule, expected", [("worst", 0.0), ("0", 0.0), ("1", 1.0), ("skip", None), ("error", None)])
 def test_a_single_ratio_of_nothing_follows_the_rule(rule: str, expected: float | None) -> None:
     assert value(single(), "f1:label=e", zero_division=rule) == expected
 
@@ -186,7 +183,7 @@ def test_kappa_and_mcc_take_nothing_and_unknown_for_categories_of_their_own() ->
         assert value(ours, key, unknown_label="count_as_fp") == value(spelled, key)
 
 
-@pytest.mark.parametrize(("rule", "expected"), [("0", (1 + 0 + 0) / 3), ("skip", 1.0)])
+@for_each("rule, expected", [("0", (1 + 0 + 0) / 3), ("skip", 1.0)])
 def test_one_empty_set_is_the_worst_or_leaves_the_average(rule: str, expected: float) -> None:
     of = case("multilabel", ["a", "b"], [["a"], ["b"], []], [["a"], [], ["b"]])
     for key in ("precision_samples", "recall_samples", "f1_samples", "jaccard_samples", "f1_of_averages_samples"):

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from app.scoring.numeric.correct_rounding import Real, power_sum, quotient_sum, root_sum, sum_reals, to_real
 from app.scoring.numeric.float_sums import exact_square_sum, exact_sum
+from tests.each_case import for_each
 
 FEW = settings(max_examples=60, deadline=None)
 
@@ -69,7 +70,7 @@ def test_what_lies_halfway_is_rounded_to_even(
     assert mean(pairs, 1) == wanted == float(half + Fraction(beside, 3**200))
 
 
-@pytest.mark.parametrize("n", [30_000, 200_003])
+@for_each("n", [30_000, 200_003])
 def test_many_quotients_are_rounded_once(n: int) -> None:
     # 1/(k(k+1)) = 1/k - 1/(k+1): the sum is 1 - 1/(n+1) = n/(n+1), whatever is between
     k = np.arange(1, n + 1)
@@ -106,7 +107,7 @@ def test_sums_of_powers_are_rounded_once(terms: list[tuple[int, int, int]], half
         assert low <= exact * 2**bits <= high <= low + 3
 
 
-@pytest.mark.parametrize("beside", [-1, 0, 1])
+@for_each("beside", [-1, 0, 1])
 def test_a_sum_of_powers_that_lies_halfway_is_rounded_to_even(beside: int) -> None:
     # 1 + 2^-53 lies halfway; a third to the power of 600 is some 2^-951
     above, below, weights = whole([1, 1, 1]), whole([1, 2**53, 3**300]), whole([1, 1, 1])
@@ -118,8 +119,8 @@ def test_a_sum_of_powers_that_lies_halfway_is_rounded_to_even(beside: int) -> No
     assert sum_reals([exact, small * beside]).nearest() == (1.0 if beside < 1 else 1 + 2**-52)
 
 
-@pytest.mark.parametrize("quotient", [(1, 2), (13, 25), (12, 25), (1, 3), (1, 10), (10**17 - 1, 2 * 10**17)])
-@pytest.mark.parametrize("power", [295, 600, 680, 962, 1000])
+@for_each("quotient", [(1, 2), (13, 25), (12, 25), (1, 3), (1, 10), (10**17 - 1, 2 * 10**17)])
+@for_each("power", [295, 600, 680, 962, 1000])
 def test_a_value_near_the_smallest_numbers_is_rounded_once_too(quotient: tuple[int, int], power: int) -> None:
     a, b = quotient
     found = power_sum(whole([a, 0]), whole([b, 7]), whole([2, 5]), power=power) / 7

@@ -18,6 +18,7 @@ from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.declaration.task import TASK_KINDS, TaskKind
 from app.scoring.evaluate import evaluate
 from app.scoring.evaluation_input import EvaluationInput
+from tests.each_case import for_each
 from tests.scoring.case_builder import case, evaluate_metric, reason, value
 from tests.scoring.strategies import cases, metric_object
 
@@ -192,8 +193,8 @@ def test_one_decision_value_has_a_direction_and_follows_the_order_declared() -> 
         parse_metric("auc_pairwise_univariate", task="multiclass")
 
 
-@pytest.mark.parametrize(
-    ("text", "task", "hint"),
+@for_each(
+    "text, task, hint",
     [
         ("auc", "multiclass", "auc_ovr:label"),
         ("auc_macro", "multiclass", "auc_ovr_macro or auc_ovo_macro"),
@@ -274,7 +275,7 @@ def test_areas_follow_the_ranks_alone(task: TaskKind, data: st.DataObject) -> No
     assert evaluate(of, calls) == evaluate(moved, calls)
 
 
-@pytest.mark.parametrize("key", CURVES)
+@for_each("key", CURVES)
 def test_the_worked_example_of_a_curve_is_its_data(key: str) -> None:
     shown = CATALOGUE[key].example
     of = case(shown.task, shown.classes, shown.gold, shown.predicted, shown.scores, positive_label=shown.positive_label)
@@ -309,7 +310,7 @@ def test_every_metric_of_ranks_takes_scores_as_they_are() -> None:
         assert metric.peers, key
 
 
-@pytest.mark.parametrize("key", ["auc_micro", "average_precision_micro", "auprc_trapezoid_micro"])
+@for_each("key", ["auc_micro", "average_precision_micro", "auprc_trapezoid_micro"])
 def test_pooling_many_heavy_labels_stays_exact(key: str) -> None:
     names = [f"c{at:04}" for at in range(4096)]
     scores = np.random.default_rng(5).integers(0, 99, (4, len(names))) / 100

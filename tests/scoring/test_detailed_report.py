@@ -10,10 +10,11 @@ import pytest
 
 from app.scoring.reports import report_size
 from app.scoring.reports.detailed_report import REPORT_PARTS, build_detailed_report, table_rows, write_csv
+from tests.each_case import for_each
 from tests.scoring.case_builder import case, evaluate_metric
 
 
-@pytest.mark.parametrize("names", [("curves", "x"), ("labels", "matrix"), ("labels", "cells")])
+@for_each("names", [("curves", "x"), ("labels", "matrix"), ("labels", "cells")])
 def test_classes_may_be_called_as_the_fields_of_other_parts(names: tuple[str, str]) -> None:
     of = case("multiclass", names, [names[0], names[1], names[0]], [names[0], names[1], names[1]])
     target = io.StringIO()
@@ -49,7 +50,7 @@ def test_curves_with_too_many_points_are_left_out_before_they_are_made(
 LARGEST = 1.7976931348623157e308
 
 
-@pytest.mark.parametrize(
+@for_each(
     "scores",
     [
         [0.0, 0.0], [0.3, -0.3], [2.0, 3.0], [0.9, 0.5], [1e308, 1e308], [LARGEST, -LARGEST], [5e-324, 0.0],
@@ -67,7 +68,7 @@ def test_scores_that_are_no_probabilities_have_all_but_the_calibration(scores: l
         assert "scores from 0 to 1" in left_out["reason"]
 
 
-@pytest.mark.parametrize("scores", [None, [[0.9, 0.1], [0.6, 0.4]]])
+@for_each("scores", [None, [[0.9, 0.1], [0.6, 0.4]]])
 def test_where_lower_scores_are_surer_there_is_a_report(scores: list[list[float]] | None) -> None:
     found = build_detailed_report(
         case("multiclass", ["a", "b"], ["a", "b"], ["a", "a"], scores), {"score_direction": "lower"}
@@ -102,6 +103,7 @@ def test_confusion_with_too_many_cells_is_left_out(monkeypatch: pytest.MonkeyPat
         }
 
 
+@pytest.mark.ci  # the limit itself; what happens beyond it is tested above with a small one
 def test_half_a_million_instances_with_ten_classes_leave_their_curves_out() -> None:
     names = [f"c{code}" for code in range(10)]
     rng = np.random.default_rng(1)
@@ -137,7 +139,7 @@ def test_label_sets_with_scores_have_every_part_that_asks_for_no_label() -> None
     assert "calibration" in build_detailed_report(binary)
 
 
-@pytest.mark.parametrize("classes", [["a", "b", "c"], ["a", "b", "c", *(f"x{at}" for at in range(2000))]])
+@for_each("classes", [["a", "b", "c"], ["a", "b", "c", *(f"x{at}" for at in range(2000))]])
 def test_cells_of_label_sets_have_both_counts(classes: list[str]) -> None:
     report = build_detailed_report(case("multilabel", classes, GOLD, PREDICTED), {}, ["confusion"])
     assert ("cells" in report["confusion"]) is (len(classes) > 3)

@@ -9,6 +9,7 @@ import pytest
 
 from app.scoring.declaration.distinct_value_bounds import GoldSize
 from app.scoring.declaration.metric_parser import parse_metric
+from tests.each_case import for_each
 from tests.scoring.case_builder import case, results
 
 PRIMES = (2, 3, 5, 7, 11, 13, 17, 19)
@@ -25,7 +26,7 @@ OF_ANY_SIZE: dict[str, tuple[Mapping[str, str], list[list[str]], list[str]]] = {
 }
 
 
-@pytest.mark.parametrize("way", OF_ANY_SIZE)
+@for_each("way", OF_ANY_SIZE)
 def test_sizes_of_predicted_sets_can_tell_every_labelling_apart(way: str) -> None:
     options, sent, metrics = OF_ANY_SIZE[way]
     seen = defaultdict[str, set[float | None]](set)

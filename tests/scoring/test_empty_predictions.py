@@ -14,6 +14,7 @@ from app.scoring.evaluate import evaluate
 from app.scoring.evaluation_input import MISSING_CODE, EvaluationInput, Labels
 from app.scoring.tally import EvaluationContext
 from app.scoring.uncertainty.draw_values import draw_values
+from tests.each_case import for_each
 from tests.scoring.case_builder import case
 
 NULL = {
@@ -64,7 +65,7 @@ def example_call(metric: Metric) -> MetricCall:
     return parse_metric({"key": metric.key, "params": dict(metric.example.params)}, task=metric.example.task)
 
 
-@pytest.mark.parametrize("key", CATALOGUE)
+@for_each("key", CATALOGUE)
 def test_an_empty_prediction_is_defined_or_null(key: str) -> None:
     metric = CATALOGUE[key]
     of, call = example_input(metric.example), example_call(metric)
@@ -91,7 +92,7 @@ def test_an_empty_prediction_is_defined_or_null(key: str) -> None:
             assert sign * found.value <= sign * full.value, "an empty prediction in place of a right one is no gain"
 
 
-@pytest.mark.parametrize("key", [key for key, metric in CATALOGUE.items() if metric.scalar])
+@for_each("key", [key for key, metric in CATALOGUE.items() if metric.scalar])
 def test_intervals_count_it_in_the_same_way(key: str) -> None:
     metric = CATALOGUE[key]
     of, call = without_prediction(example_input(metric.example), 0), example_call(metric)

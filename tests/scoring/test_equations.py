@@ -6,14 +6,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from xml.etree import ElementTree as ET
 
-import pytest
-
 from app.scoring.catalogue.description import _latex_to_mathml, describe_metric, explain_call, render_equation
 from app.scoring.declaration.metric import CATALOGUE, PROBABILITIES, Metric, MetricCall, Param
 from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.declaration.options import OPTIONS
 from app.scoring.metrics.call_equation import equation_of, general_equation, symbols_of_call, symbols_of_metric
 from app.scoring.metrics.equation_symbols import find_symbols, symbols
+from tests.each_case import for_each
 from tests.scoring.case_builder import case, value
 
 EVIL = "<b>&a\\b{c}</b>"
@@ -133,7 +132,7 @@ def unexplained(latex: str, symbols: Mapping[str, str], own: Mapping[str, str]) 
 # ---- what holds for every metric ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("key", CATALOGUE)
+@for_each("key", CATALOGUE)
 def test_the_equation_renders_under_every_choice_and_every_letter_is_explained(key: str) -> None:
     metric = CATALOGUE[key]
     assert re.search(r"[0-9.}]\\param", metric.equation) is None, "a value would run into what stands before it"
@@ -189,8 +188,8 @@ def test_own_words_come_before_the_usual_ones() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("metric", "part"),
+@for_each(
+    "metric, part",
     [
         ("f1_macro:zero_division=skip", r"\frac{1}{|L|}\sum_{j\in L}"),
         ("f1_weighted:zero_division=skip", r"\frac{1}{\sum_{j\in L} n_{j}}\sum_{j\in L} n_{j}"),
@@ -208,8 +207,8 @@ def test_a_pooled_sum_keeps_classes_that_are_0_over_0() -> None:
     assert r"\in L" not in explain_call(parse_metric("f1_micro:zero_division=skip"))["equation"]["latex"]
 
 
-@pytest.mark.parametrize(
-    ("metric", "said"),
+@for_each(
+    "metric, said",
     [
         ("f1_samples", "1"),
         ("f1_samples:both_empty=0", "0"),
@@ -228,7 +227,7 @@ def test_what_stands_for_0_over_0_is_the_rule_that_decides_it(metric: str, said:
     assert re.findall(r"\\tfrac\{0\}\{0\}:=(.*)$", latex) == ([] if said is None else [said])
 
 
-@pytest.mark.parametrize("key", ["f1_cv_mean", "f1_cv_mean_macro", "f1_cv_mean_micro", "cv_table"])
+@for_each("key", ["f1_cv_mean", "f1_cv_mean_macro", "f1_cv_mean_micro", "cv_table"])
 def test_a_fold_that_counts_as_0_is_in_the_equation(key: str) -> None:
     plain, zero = (explain_call(parse_metric(key + rest)) for rest in ("", ":undefined=zero"))
     assert "F^{(k)}:=0" in zero["equation"]["latex"]
@@ -236,8 +235,8 @@ def test_a_fold_that_counts_as_0_is_in_the_equation(key: str) -> None:
     assert any(meaning.startswith("F1 of fold k") for meaning in zero["symbols"].values())
 
 
-@pytest.mark.parametrize(
-    ("metric", "parts"),
+@for_each(
+    "metric, parts",
     [
         ("f1_of_averages_macro", [r"\tfrac{0}{0}:=0\text{ in }P_{j},R_{j}", r"0\text{ for }\bar{P}=\bar{R}=0"]),
         ("f1_of_averages_macro:zero_division=1", [r"\tfrac{0}{0}:=1\text{ in }P_{j},R_{j}", r"0\text{ for }\bar{P}"]),

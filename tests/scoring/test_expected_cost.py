@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from sklearn import metrics as sk
 
 from app.scoring.evaluation_input import EvaluationInput
+from tests.each_case import for_each
 from tests.scoring.case_builder import case, reason, value
 from tests.scoring.strategies import cases
 
@@ -49,8 +50,8 @@ def test_a_cost_must_be_a_number() -> None:
     assert reason(case("multiclass", GRADES, GRADES, GRADES), "expected_cost") == "no cost matrix was given"
 
 
-@pytest.mark.parametrize(
-    ("key", "lacks"),
+@for_each(
+    "key, lacks",
     [
         ("expected_cost", "cost"),
         ("mean_absolute_class_distance", "position on the scale of classes"),

@@ -1,14 +1,13 @@
 """F of two averages that are both 0 is 0 under every zero_division rule."""
 
-import pytest
-
+from tests.each_case import for_each
 from tests.scoring.case_builder import case, evaluate_metric, results
 
 KEYS = ["f1_of_averages_macro", "f1_of_averages_weighted", "f1_of_averages_lfb_test", "f_beta_of_averages_macro:beta=2"]
 
 
-@pytest.mark.parametrize("rule", ["worst", "0", "skip", "error", "1"])
-@pytest.mark.parametrize("key", KEYS)
+@for_each("rule", ["worst", "0", "skip", "error", "1"])
+@for_each("key", KEYS)
 def test_f_of_two_averages_that_are_0_is_0(key: str, rule: str) -> None:
     of = case("multiclass", ["a", "b"], ["a", "a", "b"], ["b", "b", "a"])
     found = evaluate_metric(of, key, zero_division=rule)
@@ -16,7 +15,7 @@ def test_f_of_two_averages_that_are_0_is_0(key: str, rule: str) -> None:
     assert any("both 0" in note for note in found.notes)
 
 
-@pytest.mark.parametrize("rule", ["worst", "skip", "error", "1"])
+@for_each("rule", ["worst", "skip", "error", "1"])
 def test_of_label_sets_too(rule: str) -> None:
     of = case("multilabel", ["a", "b"], [["a"], ["b"]], [["b"], ["a"]])
     found = results(of, ["f1_of_averages_samples"], {"zero_division": rule})

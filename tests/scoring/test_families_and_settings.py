@@ -17,6 +17,7 @@ from app.scoring.catalogue.settings_description import (
 from app.scoring.declaration.convention_presets import PRESETS
 from app.scoring.declaration.metric import CATALOGUE
 from app.scoring.metrics import FAMILIES, FAMILY_BY_KEY
+from tests.each_case import for_each
 
 
 def test_every_metric_is_of_one_family_in_the_order_of_the_catalogue() -> None:
@@ -50,7 +51,7 @@ def test_every_setting_is_listed_with_the_metrics_that_have_it() -> None:
     }
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@for_each("name", PRESETS)
 def test_a_preset_tells_every_option_for_the_keys_that_it_concerns(name: str) -> None:
     shown = describe_preset(PRESETS[name])
     for metric in CATALOGUE.values():

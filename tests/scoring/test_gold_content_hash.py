@@ -2,9 +2,8 @@
 
 from typing import Any
 
-import pytest
-
 from app.scoring.gold_content_hash import gold_content_hash
+from tests.each_case import for_each
 
 OWN: dict[str, Any] = {
     "sha256": "0" * 64,
@@ -23,8 +22,8 @@ def test_it_is_a_name_for_a_file_and_the_same_every_time() -> None:
     assert gold_content_hash(**OWN | {"classes": ["a", "b"], "kind": OWN["kind"] | {"path": "elsewhere"}}) == name
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
+@for_each(
+    "field, value",
     [
         ("sha256", "1" * 64),
         ("kind", {"format": "tsv", "encoding": "", "layout": ""}),

@@ -14,6 +14,7 @@ from app.scoring.declaration.gold_metadata import (
     build_unknown_cells,
     check_metadata_labels,
 )
+from tests.each_case import for_each
 from tests.scoring.case_builder import labels
 
 
@@ -21,8 +22,8 @@ def parse(name: str, value: Any) -> Any:
     return GOLD_METADATA_KINDS[name].parse(value)
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "canonical"),
+@for_each(
+    "name, value, canonical",
     [
         ("train-frequencies", {"cafe\u0301": 3, "b": 0}, {"caf\u00e9": 3, "b": 0}),
         ("class-weights", {"a": 0, "b": 0.1}, {"a": 0, "b": 0.1}),
@@ -41,8 +42,8 @@ def test_an_accessory_is_kept_in_canonical_form(name: str, value: Any, canonical
     assert parse(name, shape) == canonical
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "pointer"),
+@for_each(
+    "name, value, pointer",
     [
         ("train-frequencies", {"a": 1.0}, "/a"),
         ("train-frequencies", {"a": -1}, "/a"),
@@ -67,8 +68,8 @@ def test_a_fault_is_pointed_to(name: str, value: Any, pointer: str) -> None:
     assert pointer in refused.value.detail
 
 
-@pytest.mark.parametrize("name", GOLD_METADATA_KINDS)
-@pytest.mark.parametrize("value", [{}, [], None, "x", 3])
+@for_each("name", GOLD_METADATA_KINDS)
+@for_each("value", [{}, [], None, "x", 3])
 def test_what_is_no_table_is_refused_with_an_example(name: str, value: Any) -> None:
     with pytest.raises(InvalidContent) as refused:
         parse(name, value)
@@ -90,8 +91,8 @@ def test_two_spellings_of_one_key_are_refused() -> None:
         parse("folds", {"cafe\u0301": "1", "caf\u00e9": "2"})
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
+@for_each(
+    "name, value",
     [
         ("train-frequencies", {"a": 1, "z": 2}),
         ("class-weights", {"z": 2}),
@@ -128,11 +129,11 @@ def follow_advice(form: str, given: dict[str, Any], advice: str) -> dict[str, An
     return {form: given | {name: None if form == "parent" else [] for name in roots}}
 
 
-@pytest.mark.parametrize(
-    ("form", "given"),
+@for_each(
+    "form, given",
     [("parents", {"abuse": ["offense"], "insult": ["offense"]}), ("parent", {"abuse": "offense", "insult": "offense"})],
 )
-@pytest.mark.parametrize("strange", ['other "x"', "übel, sehr"])
+@for_each("strange", ['other "x"', "übel, sehr"])
 def test_the_remedy_for_a_missing_node_works_when_followed_literally(
     form: str, given: dict[str, Any], strange: str
 ) -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from app.errors import InvalidContent
 from app.scoring.hierarchy.hierarchy import Hierarchy
+from tests.each_case import for_each
 
 DIAMOND = {"d": ["b", "c"], "b": ["a"], "c": ["a"]}
 
@@ -75,8 +76,8 @@ def test_where_roots_are_listed_every_parent_has_to_be() -> None:
     assert Hierarchy.from_parents({"B": ["A", "Q"]}).nodes == ("B", "A", "Q")
 
 
-@pytest.mark.parametrize(
-    ("declared", "pointer", "says"),
+@for_each(
+    "declared, pointer, says",
     [
         ({}, "/parents", "no nodes"),
         ({"": ["a"]}, "/parents/", "empty"),
@@ -102,13 +103,13 @@ def test_all_faults_come_at_once_but_not_without_end() -> None:
 
 
 def test_a_deep_chain_is_read_in_linear_time() -> None:
-    n = 100_000
+    n = 30_000
     began = time.process_time()
     chain = Hierarchy.from_parents({str(number): [str(number + 1)] for number in range(n)})
     assert len(chain.topological_order) == n + 1
     assert time.process_time() - began < 10
     ring = refusal_of({str(number): [str((number + 1) % n)] for number in range(n)})
-    assert ring.detail.endswith("8 -> … (99990 more) … -> 99999 -> 0.")
+    assert ring.detail.endswith("8 -> … (29990 more) … -> 29999 -> 0.")
 
 
 @given(st.dictionaries(st.integers(0, 12), st.lists(st.integers(0, 12), unique=True)))

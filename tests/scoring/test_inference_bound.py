@@ -24,6 +24,7 @@ from app.scoring.disclosure.wording import describe_inference_bound, inference_w
 from app.scoring.reports.detailed_report import build_detailed_report
 from app.scoring.standings import round_significant
 from app.scoring.uncertainty.bootstrap_interval import percentile_interval
+from tests.each_case import for_each
 from tests.scoring.case_builder import case, value
 
 
@@ -41,7 +42,7 @@ def bound_of(
     return compute_inference_bound(recipe(primary, *metrics, digits=digits, task=task), rules, sizes, weighted=weighted)
 
 
-@pytest.mark.parametrize(("digits", "least"), [(1, 0.001), (2, 0.01)])
+@for_each("digits, least", [(1, 0.001), (2, 0.01)])
 def test_digits_bound_how_many_values_can_be_shown(digits: int, least: float) -> None:
     shown = {round_significant(at * least / 100, digits) for at in range(round(100 / least) + 1)}
     assert len(shown) <= 2 ** digit_bits(digits, (0.0, 1.0))
@@ -56,7 +57,7 @@ def test_a_place_among_others_is_above_below_or_level_with_each() -> None:
     assert [round(2 ** rank_bits(rivals)) for rivals in (0, 1, 2)] == [1, 3, 5]
 
 
-@pytest.mark.parametrize("metrics", [("accuracy",), ("f1_macro", "accuracy"), ("brier", "log_loss")])
+@for_each("metrics", [("accuracy",), ("f1_macro", "accuracy"), ("brier", "log_loss")])
 def test_no_two_answers_tell_more_labellings_apart_than_the_bound_says(metrics: tuple[str, ...]) -> None:
     scores = [[[0.7, 0.3], [0.2, 0.8], [0.55, 0.45], [0.9, 0.1]], [[0.6, 0.4], [0.6, 0.4], [0.1, 0.9], [0.1, 0.9]]]
     seen = set()
@@ -75,8 +76,8 @@ def test_no_two_answers_tell_more_labellings_apart_than_the_bound_says(metrics: 
 BOTH_KINDS = ["a", "a", "b", "b", "stray", "stray", None, None]
 
 
-@pytest.mark.parametrize("report", ["per_class", "confusion"])
-@pytest.mark.parametrize("n", [4, 7, 8])
+@for_each("report", ["per_class", "confusion"])
+@for_each("n", [4, 7, 8])
 def test_reports_of_missing_and_unknown_predictions_tell_no_more_than_the_bound(report: str, n: int) -> None:
     seen = {
         json.dumps(build_detailed_report(case("binary", "ab", gold, BOTH_KINDS[-n:]), {}, parts=[report]))
@@ -212,7 +213,7 @@ def test_hierarchical_metrics_of_label_sets_may_tell_every_labelling_apart() -> 
     assert not bound_of(1, "hierarchical_f1", sizes=GoldSize(50, 4)).separating
 
 
-@pytest.mark.parametrize("option", ["unknown_label=count_as_fp", "duplicates=multiset"])
+@for_each("option", ["unknown_label=count_as_fp", "duplicates=multiset"])
 def test_reports_per_class_of_sets_of_any_size_may_tell_every_labelling_apart(option: str) -> None:
     sizes = GoldSize(1000, 20, multilabel=True)
     for metric, most in (("subset_accuracy", sizes.bits / 2), (f"subset_accuracy:{option}", sizes.bits)):

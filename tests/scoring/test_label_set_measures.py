@@ -14,6 +14,7 @@ from app.errors import InvalidMetric
 from app.scoring.catalogue.description import describe_call
 from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.evaluation_input import EvaluationInput
+from tests.each_case import for_each
 from tests.scoring.case_builder import case, evaluate_metric, results, value
 from tests.scoring.strategies import cases
 from tests.scoring.test_edit_distance import textbook_distance
@@ -65,7 +66,7 @@ def test_the_alpha_score_is_the_mean_of_its_ratios(of: EvaluationInput, beta: st
             assert found == float(mean(filled))
 
 
-@pytest.mark.parametrize(("a", "b", "c"), [(3, 4, 5), (5, 12, 13), (7, 24, 25), (20, 21, 29), (28, 45, 53)])
+@for_each("a, b, c", [(3, 4, 5), (5, 12, 13), (7, 24, 25), (20, 21, 29), (28, 45, 53)])
 def test_equal_alpha_scores_are_equal_at_a_boundary_of_rounding_too(a: int, b: int, c: int) -> None:
     """(a/c)² + (b/c)² = 1, and 1 / 2^18 has 13 digits of which the last is 5."""
     names = [f"l{k}" for k in range(c)]
@@ -86,7 +87,7 @@ def test_a_whole_power_in_the_alpha_score_is_exact(of: EvaluationInput, alpha: i
     assert found == (None if exact is None else float(f"{float(exact):.12g}"))
 
 
-@pytest.mark.parametrize("alpha", [900, 962, 1000])
+@for_each("alpha", [900, 962, 1000])
 def test_what_is_half_right_is_above_0_however_large_alpha_is(alpha: int) -> None:
     of = case("multilabel", ["a", "b"], [["a", "b"]], [["a"]])
     assert value(of, f"alpha_score:alpha={alpha},beta=1,gamma=1") == float(f"{2.0**-alpha:.12g}")
@@ -111,8 +112,8 @@ def test_the_pooled_form_sums_counts_first(of: EvaluationInput, epsilon: str) ->
     assert found == (float(1 - (Fraction(missed, 4) + added) / below) if below else 1.0)
 
 
-@pytest.mark.parametrize(
-    ("params", "fault"),
+@for_each(
+    "params, fault",
     [("beta=0.5,gamma=0.5", "beta or gamma must be 1"), ("beta=1,gamma=1,epsilon=1e-5", "add pooled=true")],
 )
 def test_parameters_of_the_alpha_score_that_make_no_sense_are_refused(params: str, fault: str) -> None:

@@ -12,10 +12,11 @@ from app.scoring.hierarchy.ancestor_paths import VIRTUAL_ROOT, Ancestry
 from app.scoring.hierarchy.hierarchy import Hierarchy
 from app.scoring.hierarchy.lca_hemkit import augment_to_lcas, graph_induced_error, remove_ancestors
 from app.scoring.metrics.hierarchies.hierarchy_inputs import TOO_LARGE_REASON
+from tests.each_case import for_each
 from tests.scoring.case_builder import case, evaluate_metric, results, value
 from tests.scoring.hierarchy_oracle import HierarchyOracle, Labels, Parents, drawn_hierarchy, label_sets
 
-MANY = settings(max_examples=300, deadline=None)
+MANY = settings(max_examples=120, deadline=None)
 # 10 above 20 and 30, which stand above 1 and 2, 4 and 5
 SMALL = {"1": ["20"], "2": ["20"], "4": ["30"], "5": ["30"], "20": ["10"], "30": ["10"]}
 NODES = ["1", "2", "4", "5", "10", "20", "30"]
@@ -180,7 +181,7 @@ def test_mgia_may_be_negative_as_in_hemkit() -> None:
     assert value(of, "mgia:max_error=3") == -1 / 12
 
 
-@pytest.mark.parametrize("key", ["lca_f1", "mgia"])
+@for_each("key", ["lca_f1", "mgia"])
 def test_what_would_take_too_long_is_refused_at_once(key: str) -> None:
     inner = [f"s{at}" for at in range(20_000)]
     leaves = [f"{side}{at}" for side in "gp" for at in range(3000)]

@@ -13,6 +13,7 @@ from app.scoring.hierarchy.ancestor_paths import Ancestry
 from app.scoring.hierarchy.hierarchy import Hierarchy
 from app.scoring.hierarchy.lca_minimal import GraphSizes, MinimalGraphFinder
 from app.scoring.metrics.hierarchies.hierarchy_inputs import TOO_LARGE_REASON
+from tests.each_case import for_each
 from tests.scoring.case_builder import case, evaluate_metric, value
 from tests.scoring.hierarchy_oracle import drawn_hierarchy, label_sets
 from tests.scoring.lca_oracle import LcaOracle, SmallestGraphs
@@ -52,7 +53,7 @@ def test_it_is_the_best_of_all_choices(most_parents: int, joins: bool, data: st.
     assert agrees(graph_sizes(parents, classes, gold, predicted, joins=joins), graphs)
 
 
-@pytest.mark.parametrize("most_parents", [1, 2])
+@for_each("most_parents", [1, 2])
 def test_it_is_the_best_of_all_choices_where_they_depend_on_each_other(most_parents: int) -> None:
     random, tried, several = Random(most_parents), 0, 0
     for _ in range(400):
@@ -107,7 +108,7 @@ def test_precision_and_recall_each_take_the_worst_of_equally_good_graphs() -> No
     assert (value(of, "lca_precision"), value(of, "lca_recall"), value(of, "lca_f1")) == (3 / 5, 3 / 5, 2 / 3)
 
 
-@pytest.mark.parametrize("count_root", ["false", "true"])
+@for_each("count_root", ["false", "true"])
 def test_labels_without_a_common_ancestor(count_root: str) -> None:
     of = case("multilabel", ["a", "b", "c"], [["a"], ["a", "c"]], [["b"], ["c"]], hierarchy={"a": [], "b": [], "c": []})
     expected = {"false": (0 + 2 / 3) / 2, "true": (2 / 4 + 4 / 5) / 2}

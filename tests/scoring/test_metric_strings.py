@@ -11,11 +11,12 @@ from app.scoring.declaration.metric import CATALOGUE, Param
 from app.scoring.declaration.metric_parser import METRIC_KEY_ALIASES, find_metric, parse_metric
 from app.scoring.declaration.metric_syntax import canonical_number
 from app.scoring.declaration.options import OPTIONS, join_labels, split_labels
+from tests.each_case import for_each
 from tests.scoring.strategies import METRIC_TASK_PAIRS
 
 
-@pytest.mark.parametrize(
-    ("metric", "canonical"),
+@for_each(
+    "metric, canonical",
     [
         ("f1_macro", "f1_macro"),
         ("f_beta_macro:beta=0.50", "f_beta_macro:beta=0.5"),
@@ -49,7 +50,7 @@ def test_the_canonical_form(metric: Any, canonical: str) -> None:
     assert parse_metric(call.text).text == canonical
 
 
-@pytest.mark.parametrize("alias", METRIC_KEY_ALIASES)
+@for_each("alias", METRIC_KEY_ALIASES)
 def test_every_average_of_a_measure_is_found_by_its_other_name(alias: str) -> None:
     meant = [
         key for key in CATALOGUE if key == METRIC_KEY_ALIASES[alias] or key.startswith(f"{METRIC_KEY_ALIASES[alias]}_")
@@ -82,8 +83,8 @@ def test_options_of_the_recipe_are_left_out_and_hold() -> None:
     assert parse_metric(back.text, options=shared).text == back.text
 
 
-@pytest.mark.parametrize(
-    ("metric", "task", "hint"),
+@for_each(
+    "metric, task, hint",
     [
         ("f1_makro", None, "f1_macro"),
         ("macro_f1", None, "f1_macro"),

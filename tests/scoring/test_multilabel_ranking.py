@@ -13,6 +13,7 @@ from sklearn import metrics as sk
 
 from app.scoring.catalogue.description import describe_call
 from app.scoring.declaration.metric_parser import parse_metric
+from tests.each_case import for_each
 from tests.scoring import ranking_oracle as oracle
 from tests.scoring.case_builder import case, results, value
 
@@ -132,8 +133,8 @@ def test_degenerate_instances_are_counted_in_a_note() -> None:
     assert kept["one_error"].notes == ("2 instances counted as 1 (degenerate_instance=best_value)",)
 
 
-@pytest.mark.parametrize(
-    ("text", "part"),
+@for_each(
+    "text, part",
     [
         ("one_error:ties=expected", r"\max_{z} f_{iz}"),
         ("coverage:normalized=true", r"\frac{1}{n\,m}"),

@@ -17,6 +17,7 @@ from app.scoring.declaration.options import OPTIONS
 from app.scoring.declaration.task import TASK_KINDS, TaskKind
 from app.scoring.evaluate import Result, evaluate
 from app.scoring.evaluation_input import EvaluationInput, Labels
+from tests.each_case import for_each
 from tests.scoring.case_builder import case, labels
 from tests.scoring.strategies import CONVENTIONS, OPTION_VALUES, SETTINGS, calls, cases, metric_object, parsed_call
 
@@ -52,7 +53,7 @@ def option_names(metric: Metric) -> set[str]:
 
 @pytest.mark.parametrize("task", TASK_KINDS)
 @given(data=st.data(), options=OPTION_VALUES)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=5, deadline=None)  # each parses and computes every metric twice
 def test_an_option_that_a_metric_does_not_list_moves_nothing(
     task: TaskKind, data: st.DataObject, options: dict[str, str]
 ) -> None:
@@ -82,7 +83,7 @@ def with_odd_predictions(of: EvaluationInput, chance: random.Random) -> Evaluati
     return replace(of, predicted=labels(rows, of.spec.classes, multilabel=several))
 
 
-@pytest.mark.parametrize("key", CATALOGUE)
+@for_each("key", CATALOGUE)
 def test_every_value_of_every_option_can_be_given(key: str) -> None:
     metric = CATALOGUE[key]
     of = sample_inputs(metric.tasks[0])[0]
@@ -205,7 +206,7 @@ def result_text(result: Result) -> str:
     return f"{result.value} {result.reason} {result.notes} {result.data}"
 
 
-@pytest.mark.parametrize("key", CATALOGUE)
+@for_each("key", CATALOGUE)
 def test_every_option_that_a_metric_lists_can_move_it(key: str) -> None:
     metric = CATALOGUE[key]
     effective = {

@@ -19,7 +19,7 @@ from app.scoring.reports.detailed_report import build_detailed_report
 from tests.scoring.strategies import OPTION_VALUES, calls, cases
 from tests.scoring.test_metric_properties import reorder_classes
 
-FEW = settings(max_examples=12, deadline=None)
+FEW = settings(max_examples=5, deadline=None)  # each computes every metric twice
 BY_ORDER = {"ties": {"declared", "last"}, "links": {"hemkit"}}
 """Values of settings that name an order, or go by one."""
 

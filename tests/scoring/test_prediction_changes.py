@@ -21,6 +21,7 @@ from app.analysis.prediction_changes import (
 from app.errors import InvalidContent
 from app.scoring.declaration.options import DEFAULTS
 from app.scoring.evaluation_input import EvaluationInput, Labels
+from tests.each_case import for_each
 from tests.golden.reference_data import load_vector
 from tests.reference_material import needs_shared
 from tests.scoring.case_builder import case, labels, value
@@ -49,8 +50,8 @@ def test_the_counts_are_those_of_the_table() -> None:
     assert averages.recall == AveragedValues(Fraction(16, 35), Fraction(2, 5), Fraction(81, 140))
 
 
-@pytest.mark.parametrize(
-    ("giver", "receiver", "count", "lfb", "macro"),
+@for_each(
+    "giver, receiver, count, lfb, macro",
     [
         (C4, C2, 1, "109/12600", "37/10080"),
         (C4, C3, 3, "1/100", "0"),
@@ -66,8 +67,8 @@ def test_false_positives_that_move_change_two_precisions(
     assert change.recall == AveragedValues(Fraction(0), Fraction(0), Fraction(0))
 
 
-@pytest.mark.parametrize(
-    ("label", "count", "lfb", "macro", "micro"),
+@for_each(
+    "label, count, lfb, macro, micro",
     [(C1, 1, "1/100", "1/40", "1/40"), (C3, 2, "3/70", "1/28", "1/20"), (C4, -1, "-1/15", "-1/24", "-1/40")],
 )
 def test_true_positives_change_recall(label: int, count: int, lfb: str, macro: str, micro: str) -> None:
@@ -284,7 +285,7 @@ def test_acceptable_answers_have_no_false_positives_of_a_label() -> None:
         WhatIfCounts.of(of)
 
 
-@pytest.mark.parametrize(("rule", "unpredicted"), [("drop", (2, 0)), ("count_as_fp", (1, 0))])
+@for_each("rule, unpredicted", [("drop", (2, 0)), ("count_as_fp", (1, 0))])
 def test_an_instance_whose_label_is_dropped_has_no_prediction(rule: str, unpredicted: tuple[int, ...]) -> None:
     of = case("multiclass", ["a", "b"], ["a", "a", "a", "b"], ["x", None, "a", "b"])
     assert WhatIfCounts.of(of, DEFAULTS | {"unknown_label": rule}).unpredicted == unpredicted

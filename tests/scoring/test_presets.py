@@ -7,10 +7,11 @@ from app.scoring.declaration.convention_presets import PRESETS
 from app.scoring.declaration.metric import CATALOGUE
 from app.scoring.declaration.metric_parser import parse_metric, parse_shared_options, setting_declarations
 from app.scoring.declaration.options import OPTIONS
+from tests.each_case import for_each
 from tests.scoring.case_builder import case, value
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@for_each("name", PRESETS)
 def test_every_option_of_a_preset_is_one_that_there_is(name: str) -> None:
     preset = PRESETS[name]
     for options in (preset.options, *(own for _, own in preset.by_key)):

@@ -12,6 +12,7 @@ from sklearn import metrics as sk
 from app.scoring.declaration.task import TaskKind, TaskSpec
 from app.scoring.evaluation_input import EvaluationInput, Labels
 from app.scoring.probability_rows import row_sums, sums_to_one
+from tests.each_case import for_each
 from tests.scoring.case_builder import results
 
 CLOSE = 1e-11
@@ -87,8 +88,8 @@ def test_what_is_surely_wrong_costs_52_bits_and_no_more() -> None:
     near(of, {"log_loss": sk.log_loss([0], [[0.0, 1.0, 0.0]], labels=[0, 1, 2])})
 
 
-@pytest.mark.parametrize(
-    ("row", "fits"),
+@for_each(
+    "row, fits",
     [
         ([0.499, 0.5], True), ([0.111] * 9, True), ([0.9, 0.101], True), ([0.333, 0.333, 0.333], True),
         ([0.501, 0.5], True), ([0.4989, 0.5], False), ([0.9, 0.1011], False),
@@ -107,7 +108,7 @@ def test_sums_of_rows_are_correctly_rounded(rows: list[list[float]]) -> None:
     assert row_sums(np.array(rows)).tolist() == [math.fsum(row) for row in rows]
 
 
-@pytest.mark.parametrize("m", [2, 100, 4096, 5000])
+@for_each("m", [2, 100, 4096, 5000])
 def test_sums_of_many_probabilities_are_correctly_rounded(m: int) -> None:
     chance = np.random.default_rng(m)
     for alpha in (0.01, 1.0):
@@ -115,7 +116,7 @@ def test_sums_of_many_probabilities_are_correctly_rounded(m: int) -> None:
         assert row_sums(rows).tolist() == [math.fsum(row) for row in rows.tolist()]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "row",
     [
         [1.0, 2.0**-53], [1.0, 2.0**-53, 2.0**-120], [1.0, 2.0**-54, 2.0**-54], [0.0, 0.0], [5e-324, 5e-324],

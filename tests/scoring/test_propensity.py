@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from app.scoring.catalogue.description import describe_call
 from app.scoring.declaration.metric_parser import parse_metric
+from tests.each_case import for_each
 from tests.scoring import ranking_oracle as oracle
 from tests.scoring.case_builder import case, evaluate_metric, results, value
 
@@ -97,8 +98,8 @@ def test_the_best_ranking_reaches_one_when_normalized() -> None:
         assert value(of, f"{key}:k={k},n_train=1000,normalized=true") == 1.0
 
 
-@pytest.mark.parametrize(
-    ("given", "reason"),
+@for_each(
+    "given, reason",
     [
         ("n_train=30", "'a' occurs 40 times in training, more often than n_train=30"),
         ("n_train=50,b=0", "with b=0 a label absent from training has no propensity, and gold has such a label"),
@@ -122,7 +123,7 @@ def test_gold_without_relevant_labels() -> None:
         assert none.reason == "no instance has a relevant label, so the best attainable value is 0"
 
 
-@pytest.mark.parametrize("key", ["psp_at_k", "psndcg_at_k"])
+@for_each("key", ["psp_at_k", "psndcg_at_k"])
 def test_the_equation_shows_the_settings(key: str) -> None:
     plain = describe_call(parse_metric(f"{key}:k=3,n_train=12345", task="multilabel"))["equation"]
     assert "0.55" in plain["latex"]

@@ -13,6 +13,7 @@ from app.scoring.declaration.metric import CATALOGUE
 from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.evaluation_input import EvaluationInput
 from app.scoring.reports.per_class_report import per_class_report
+from tests.each_case import for_each
 from tests.scoring.case_builder import case, case_of_counts, evaluate_metric, results, value
 from tests.scoring.strategies import cases
 
@@ -20,7 +21,7 @@ SOME = settings(max_examples=60, deadline=None)
 RULES = {"worst": -1.0, "0": 0.0, "1": 1.0, "skip": None, "error": None}
 
 
-@pytest.mark.parametrize(("rule", "expected"), RULES.items())
+@for_each("rule, expected", RULES.items())
 def test_the_worst_informedness_is_minus_one(rule: str, expected: float | None) -> None:
     only_positives = case_of_counts(2, 0, 1, 0)
     never_said = case_of_counts(0, 0, 2, 3)
@@ -36,15 +37,15 @@ def test_an_undefined_class_enters_the_mean_as_the_rule_says() -> None:
     assert shown["equation"]["latex"].endswith(r"\tfrac{0}{0}:=-1")
 
 
-@pytest.mark.parametrize("key", ["fpr", "fnr", "fdr", "for"])
+@for_each("key", ["fpr", "fnr", "fdr", "for"])
 def test_the_worst_error_rate_is_one(key: str) -> None:
     empty = {"fpr": (3, 0, 1, 0), "fnr": (0, 2, 0, 2), "fdr": (0, 0, 2, 2), "for": (2, 2, 0, 0)}[key]
     assert value(case_of_counts(*empty), key) == 1.0
     assert value(case_of_counts(*empty), key, zero_division="0") == 0.0
 
 
-@pytest.mark.parametrize(
-    ("key", "table", "quotient"),
+@for_each(
+    "key, table, quotient",
     [
         ("lr_plus", (3, 0, 1, 4), "x/0"), ("lr_plus", (0, 0, 1, 4), "0/0"), ("lr_plus", (0, 2, 0, 4), "0/0"),
         ("lr_plus", (3, 0, 1, 0), "0/0"), ("lr_minus", (3, 4, 1, 0), "x/0"), ("lr_minus", (0, 4, 0, 3), "0/0"),

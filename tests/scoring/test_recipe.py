@@ -7,6 +7,7 @@ import pytest
 from app.errors import InvalidRecipe
 from app.scoring.declaration.recipe import ScoringRecipe, parse_recipe
 from app.scoring.declaration.task import TaskKind
+from tests.each_case import for_each
 
 
 def test_only_f_beta_has_names_of_its_own_for_a_beta() -> None:
@@ -83,7 +84,7 @@ def test_every_fault_is_told_at_once_with_its_pointer() -> None:
     assert "did you mean metrics" in found["/metric"]
 
 
-@pytest.mark.parametrize("digits", [0, 18, 2.5, True, "six", None])
+@for_each("digits", [0, 18, 2.5, True, "six", None])
 def test_digits_are_1_to_17_or_full(digits: Any) -> None:
     assert set(faults({"primary": "f1_macro", "disclosure": {"digits": digits}})) == {"/disclosure/digits"}
 
@@ -109,8 +110,8 @@ def test_a_binary_task_needs_its_positive_label() -> None:
     assert parse_recipe({"primary": "f1"}, "binary", positive_label="yes").primary == "f1"
 
 
-@pytest.mark.parametrize(
-    ("task", "recipe", "pointer"),
+@for_each(
+    "task, recipe, pointer",
     [
         ("multiclass", {"primary": "f1_macro", "tie_breakers": ["f_beta_macro:beta=1"]}, "/tie_breakers/0"),
         ("multiclass", {"primary": "f_beta_macro:beta=1", "metrics": ["f1_macro", "accuracy"]}, "/metrics/0"),
@@ -131,6 +132,6 @@ def test_one_metric_has_one_name_in_a_recipe(task: TaskKind, recipe: dict[str, A
     assert kept.primary == recipe["primary"]  # what was accepted once goes on being read
 
 
-@pytest.mark.parametrize("digits", [1, 17])
+@for_each("digits", [1, 17])
 def test_the_bounds_of_digits_are_allowed(digits: int) -> None:
     assert parse_recipe({"primary": "f1_macro", "disclosure": {"digits": digits}}, "multiclass").digits == digits

@@ -24,6 +24,7 @@ from app.errors import InvalidContent
 from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.evaluate import evaluate
 from app.scoring.evaluation_input import EvaluationInput
+from tests.each_case import for_each
 from tests.golden.reference_data import load_vector
 from tests.reference_material import needs_shared
 from tests.scoring.case_builder import case, case_of_counts, value
@@ -130,8 +131,8 @@ def test_a_report_compares_each_metric_before_and_after() -> None:
 RECALLS = case_of_counts(4, 23, 1, 977, classes=["A", "B"])  # 4/5 and 977/1000
 
 
-@pytest.mark.parametrize(
-    ("share", "exact"),
+@for_each(
+    "share, exact",
     [
         ("1/100", "551078071/798778071"),
         ("1/20", "71735831/84475831"),
@@ -183,7 +184,7 @@ def test_a_share_keeps_recalls_and_reports_the_others() -> None:
     assert found["metrics"]["precision"]["at_prevalence"] == pytest.approx(0.04 / (0.04 + 0.95 * 0.023))
 
 
-@pytest.mark.parametrize("share", ["0", "1", "1/9007199254740993"])
+@for_each("share", ["0", "1", "1/9007199254740993"])
 def test_a_share_that_cannot_be_weighed_is_refused(share: str) -> None:
     with pytest.raises(InvalidContent):
         reweight_to_prevalence(RECALLS, Fraction(share))

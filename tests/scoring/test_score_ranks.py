@@ -29,6 +29,7 @@ from app.scoring.score_ranks import (
     rank_positives,
     trapezoid_sum,
 )
+from tests.each_case import for_each
 
 FEW = settings(max_examples=150, deadline=None)
 Rows = list[tuple[float, bool, int]]  # score, whether positive, weight
@@ -235,9 +236,7 @@ def test_points_on_a_line_are_told_exactly(rows: Rows) -> None:
     assert corner_mask(np.array(left[0]), np.array(left[1])).all()
 
 
-@pytest.mark.parametrize(
-    ("levels", "kept"), [([0, 0, 0, 1, 2, 2, 2, 2], [1, 0, 1, 1, 1, 0, 0, 1]), ([3], [1]), ([0, 0], [1, 1])]
-)
+@for_each("levels, kept", [([0, 0, 0, 1, 2, 2, 2, 2], [1, 0, 1, 1, 1, 0, 0, 1]), ([3], [1]), ([0, 0], [1, 1])])
 def test_ends_of_runs(levels: list[int], kept: list[int]) -> None:
     assert run_end_mask(np.array(levels)).astype(int).tolist() == kept
 
@@ -250,7 +249,7 @@ def test_a_million_products_beyond_int64_are_exact() -> None:
     assert doubled_wins(found, "half") == 2 * odd_over_even * 2**86
 
 
-@pytest.mark.parametrize("make", [rank_positives, threshold_counts])
+@for_each("make", [rank_positives, threshold_counts])
 def test_no_positives_and_no_negatives_are_told_apart(make: Callable[..., object]) -> None:
     none = make(np.array([0.5, 0.5]), np.array([False, False]))
     every = make(np.array([0.5, 0.5]), np.array([True, True]))

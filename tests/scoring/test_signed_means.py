@@ -4,25 +4,25 @@ import math
 from fractions import Fraction
 
 import numpy as np
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.scoring.numeric.correct_rounding import quotient_sum
+from tests.each_case import for_each
 from tests.scoring.case_builder import case, value
 
 GOLD, PREDICTED = list("ababba"), list("aaacbb")
 
 
-@pytest.mark.parametrize("weights", [None, [1] * 6, [7] * 6, [10**12] * 6])
+@for_each("weights", [None, [1] * 6, [7] * 6, [10**12] * 6])
 def test_a_mean_of_recalls_that_is_chance_is_0_when_adjusted(weights: list[int] | None) -> None:
     # recalls of 2/3 and 1/3: their doubles and -1 sum to -1.1e-16 in some orders, to 0 in others
     of = case("multiclass", list("abc"), GOLD, PREDICTED, weights=weights)
     assert value(of, "balanced_accuracy:adjusted=true") == 0.0
 
 
-@pytest.mark.parametrize(
-    ("key", "gold", "predicted"),
+@for_each(
+    "key, gold, predicted",
     [
         ("balanced_accuracy:adjusted=true", "ababba", "bcabbb"),
         ("informedness_macro", "bbba", "cbaa"),
@@ -90,7 +90,7 @@ def test_pairs_of_opposite_terms_leave_what_stands_beside_them(
     assert math.copysign(1, found) == (-1 if extra < 0 else 1)  # no negative zero
 
 
-@pytest.mark.parametrize("weights", [None, [5] * 4])
+@for_each("weights", [None, [5] * 4])
 def test_sets_of_both_signs_cancel_over_instances(weights: list[int] | None) -> None:
     # 3/5 for the first set, -1/5 for each of the others
     predicted = [["a", "b", "c"], ["b"], ["b"], ["b"]]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from app.scoring.numeric import special_functions
 from app.scoring.numeric.exact import round_to_12_digits
 from app.scoring.numeric.exact_intervals import binomial_tail, bowker_test, clopper_pearson
+from tests.each_case import for_each
 
 SOME = settings(max_examples=150, deadline=None)
 PARAMETER = st.floats(0.5, 3000)
@@ -30,7 +31,7 @@ def test_the_logarithm_of_the_gamma_function(z: float) -> None:
     assert float(special_functions.log_gamma(Decimal(z))) == pytest.approx(math.lgamma(z), rel=1e-13, abs=1e-14)
 
 
-@pytest.mark.parametrize("n", [1, 2, 5, 39, 40, 41, 1000, 20_000])
+@for_each("n", [1, 2, 5, 39, 40, 41, 1000, 20_000])
 def test_the_gamma_function_of_whole_numbers_is_a_factorial(n: int) -> None:
     exact = special_functions.DECIMAL_CONTEXT.ln(Decimal(math.factorial(n - 1)))
     assert abs(special_functions.log_gamma(Decimal(n)) - exact) <= Decimal("1e-40") * max(Decimal(1), exact)
@@ -59,7 +60,7 @@ def test_the_incomplete_gamma_function_is_that_of_scipy(a: float, times: float) 
     assert close(special_functions.upper_incomplete_gamma(Decimal(a), Decimal(x)), scipy.special.gammaincc(a, x))
 
 
-@pytest.mark.parametrize("x", [0, 1])
+@for_each("x", [0, 1])
 def test_the_ends(x: int) -> None:
     assert special_functions.incomplete_beta(Decimal(3), Decimal(4), Decimal(x)) == x
     assert special_functions.upper_incomplete_gamma(Decimal(3), Decimal(0)) == 1
@@ -81,7 +82,7 @@ def test_quantiles_undo_the_distribution(n: int, data: st.DataObject) -> None:
     assert abs(special_functions.incomplete_beta(a, b, found) / share - 1) < Decimal("1e-30")
 
 
-@pytest.mark.parametrize("n", [2826, 93_356, 167_146])
+@for_each("n", [2826, 93_356, 167_146])
 def test_a_quantile_may_lie_on_the_bracket_of_its_search(n: int) -> None:
     share = Decimal("0.025")
     with localcontext(special_functions.DECIMAL_CONTEXT):
@@ -113,8 +114,8 @@ def test_ten_million_trials_take_no_time() -> None:
     assert binomial_tail(9_000_000, 10_000_000, 1_000_000) == 0.0  # too small for binary64
 
 
-@pytest.mark.parametrize(
-    ("pairs", "statistic", "degrees"),
+@for_each(
+    "pairs, statistic, degrees",
     [
         ([(5, 1)], 1.5, 1),
         ([(2, 2)], 0.0, 1),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from app.errors import InvalidMetric
 from app.scoring.declaration.recipe import ScoringRecipe, parse_recipe
 from app.scoring.standings import near_tie_width, ranking_key, round_significant, rounded_key
+from tests.each_case import for_each
 from tests.oracles.pure_standings import ScoredEntry, Standing, standings
 
 
@@ -86,8 +87,8 @@ ENTRIES = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("selection", "expected"),
+@for_each(
+    "selection, expected",
     [
         ("best", [("s2", 1), ("s6", 2)]),
         ("latest", [("s6", 1), ("s4", 2)]),
@@ -120,8 +121,8 @@ def test_another_metric_ranks_the_same_rows() -> None:
         standings(entries, recipe(), metric="mcc")
 
 
-@pytest.mark.parametrize(
-    ("value", "digits", "expected"),
+@for_each(
+    "value, digits, expected",
     [
         (0.6125, 3, 0.612), (0.6135, 3, 0.614), (0.68290932, 6, 0.682909), (1.0, 6, 1.0),
         (-0.00012345, 3, -0.000123), (0.1 + 0.2, 14, 0.3), (0.1 + 0.2, None, 0.1 + 0.2), (None, 3, None),
@@ -174,7 +175,7 @@ def test_ranks_are_a_function_of_values_alone(drawn: list[tuple[str, float | Non
     )
 
 
-@pytest.mark.parametrize("selection", ["best", "selected"])
+@for_each("selection", ["best", "selected"])
 def test_which_file_stands_for_a_team_depends_on_what_it_is_shown(selection: str) -> None:
     few = recipe(selection=selection, disclosure={"digits": 2})
     entries = [entry("s1", "A", 0.701, 1), entry("s2", "A", 0.704, 2), entry("s3", "B", 0.7, 3)]

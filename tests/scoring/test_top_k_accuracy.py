@@ -8,6 +8,7 @@ from sklearn import metrics as sk
 
 from app.scoring.declaration.task import TaskSpec
 from app.scoring.evaluation_input import EvaluationInput
+from tests.each_case import for_each
 from tests.scoring import ranking_oracle as oracle
 from tests.scoring.case_builder import case, evaluate_metric, labels, value
 
@@ -55,8 +56,8 @@ def test_scikit_learn_ranks_the_class_declared_later_ahead(seed: int, levels: in
     assert value(of, f"top_k_accuracy:k={k}", preset="sklearn") == pytest.approx(expected, rel=1e-14)
 
 
-@pytest.mark.parametrize("positive", ["no", "yes"])
-@pytest.mark.parametrize("direction", ["higher", "lower"])
+@for_each("positive", ["no", "yes"])
+@for_each("direction", ["higher", "lower"])
 def test_one_score_of_the_positive_label_is_held_against_1_less_it(positive: str, direction: str) -> None:
     own = [[0.7], [0.2], [0.5], [0.4]]
     sent = [[1 - p] for [p] in own] if direction == "lower" else own

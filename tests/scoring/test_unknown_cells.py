@@ -17,6 +17,7 @@ from app.scoring.evaluation_input import EvaluationInput, Labels
 from app.scoring.metrics.call_equation import equation_of, symbols_of_call
 from app.scoring.reports.detailed_report import build_detailed_report
 from app.scoring.uncertainty.intervals import intervals
+from tests.each_case import for_each
 from tests.scoring.case_builder import case, labels, reason, value
 from tests.scoring.strategies import metric_object
 
@@ -47,8 +48,8 @@ HAND_PREDICTED = [[1, 1, 0], [1, 1, 1], [1, 0, 1], [0, 0, 1]]
 """Known cells: 2 + 2 + 0 + 3 = 7; a: tp 1, fp 1, fn 1; b: tp 1, tn 1; c: tp 1, tn 1."""
 
 
-@pytest.mark.parametrize(
-    ("metric", "expected"),
+@for_each(
+    "metric, expected",
     [
         ("hamming_loss", Fraction(2, 7)),
         ("hamming_score", Fraction(5, 7)),
@@ -112,7 +113,7 @@ def meka(gold: Matrix, predicted: Matrix) -> dict[str, float | None]:
     }
 
 
-@pytest.mark.parametrize("seed", range(60))
+@for_each("seed", range(25))
 def test_values_are_those_of_meka(seed: int) -> None:
     """Its Hamming score is the mean over instances; here every known cell counts the same."""
     gold, predicted = random_matrices(random.Random(seed))
@@ -127,7 +128,7 @@ def defined_calls(of: EvaluationInput, rule: str = "skip") -> list[MetricCall]:
     return [parse_metric(each, task="multilabel") for each in objects]
 
 
-@pytest.mark.parametrize("seed", range(20))
+@for_each("seed", range(6))
 def test_what_is_predicted_in_an_unknown_cell_moves_nothing(seed: int) -> None:
     chance = random.Random(f"cells {seed}")
     gold, predicted = random_matrices(chance)
@@ -140,7 +141,7 @@ def test_what_is_predicted_in_an_unknown_cell_moves_nothing(seed: int) -> None:
     assert evaluate(built(gold, predicted), calls) == evaluate(built(gold, other), calls)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@for_each("seed", range(6))
 def test_the_measures_of_a_label_are_those_of_the_instances_that_know_it(seed: int) -> None:
     gold, predicted = random_matrices(random.Random(f"label {seed}"))
     of = built(gold, predicted)
@@ -157,7 +158,7 @@ def test_the_measures_of_a_label_are_those_of_the_instances_that_know_it(seed: i
         assert value(of, f"{key}:label={label}", **SKIP) == expected, key
 
 
-@pytest.mark.parametrize("seed", range(10))
+@for_each("seed", range(5))
 def test_a_weight_counts_like_that_many_equal_instances(seed: int) -> None:
     chance = random.Random(f"weights {seed}")
     gold, predicted = random_matrices(chance)
@@ -201,8 +202,8 @@ def test_labels_and_instances_without_a_known_cell_are_named() -> None:
     assert reason(built([[-1, -1]], [[1, 0]]), "f1_micro", **SKIP) == "there are no instances to score"
 
 
-@pytest.mark.parametrize(
-    ("metric", "part"),
+@for_each(
+    "metric, part",
     [
         ("f1_macro", r"\mathrm{TP},\mathrm{FP},\mathrm{FN}\text{ count }(i,j)\in\Omega"),
         ("hamming_loss", r"\frac{1}{|\Omega|}\sum"),

@@ -13,6 +13,7 @@ from app.scoring.declaration.options import OPTIONS as OPTIONS_OF
 from app.scoring.declaration.task import TaskKind
 from app.scoring.evaluate import Result, evaluate
 from app.scoring.evaluation_input import EvaluationInput
+from tests.each_case import for_each
 from tests.scoring.case_builder import case, value
 from tests.scoring.strategies import calls, hierarchies
 
@@ -62,7 +63,7 @@ EMPTIES = [(both, one) for both in OPTIONS_OF["both_empty"].values for one in OP
     ("empty_label", "empties"), [("as_class", ("1", "0")), *(("not_a_label", empties) for empties in EMPTIES)]
 )
 @given(data=st.data())
-@SOME
+@settings(max_examples=3, deadline=None)  # each computes every metric of label sets twice
 def test_in_a_set_it_is_never_better_than_no_label(
     empty_label: str, empties: tuple[str, str], data: st.DataObject
 ) -> None:
@@ -82,7 +83,7 @@ def test_in_a_set_it_is_never_better_than_no_label(
     assert not {key for key in ahead if not differs(key, empty_label)}
 
 
-@pytest.mark.parametrize("empties", EMPTIES)
+@for_each("empties", EMPTIES)
 def test_in_an_empty_set_it_is_never_better_than_no_label(empties: tuple[str, str]) -> None:
     gold, options = [["a"], ["b"], []], dict(zip(("both_empty", "one_empty"), empties, strict=True))
     beside: dict[str, Any] = {"hierarchy": {"r": [], "a": ["r"], "b": ["r"], "c": ["a"]}}
@@ -97,7 +98,7 @@ def test_in_an_empty_set_it_is_never_better_than_no_label(empties: tuple[str, st
             assert both[key] > here[key], key  # which a label of the vocabulary does, as the option says
 
 
-@pytest.mark.parametrize("pooled", ["false", "true"])
+@for_each("pooled", ["false", "true"])
 def test_the_alpha_score_gains_nothing_by_it_in_an_empty_set(pooled: str) -> None:
     text, options = f"alpha_score:alpha=1,beta=1,gamma=0.1,pooled={pooled}", {**OPTIONS, "both_empty": "0"}
     gold = [["a"], ["b"], []]

@@ -7,7 +7,6 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from app.formats.content.format_detection import FileKind
 from app.formats.reading_rules import ReadingRules
@@ -15,6 +14,7 @@ from app.pipeline import SourceFile, predicted_case
 from app.prepared.gold_arrays import encode_gold
 from app.scoring.evaluation_input import EvaluationInput
 from app.scoring.reports.detailed_report import build_detailed_report, write_csv
+from tests.each_case import for_each
 from tests.formats.reading import load_gold_both_ways
 from tests.scoring.case_builder import case, evaluate_metric, results
 
@@ -61,8 +61,8 @@ def test_every_table_has_the_weights_of_gold() -> None:
     assert split["instance_status"].data["full"] == {"count": 0.2, "share": 0.4}
 
 
-@pytest.mark.parametrize("unit", [Fraction(1), Fraction(7), Fraction(7, 2), Fraction(1, 10**9), Fraction(3, 10**40)])
-@pytest.mark.parametrize("weight", [2, 14, 2**50])
+@for_each("unit", [Fraction(1), Fraction(7), Fraction(7, 2), Fraction(1, 10**9), Fraction(3, 10**40)])
+@for_each("weight", [2, 14, 2**50])
 def test_a_cell_of_split_counts_is_rounded_once(weight: int, unit: Fraction) -> None:
     # as 14/3 of a weight of 14 over three labels, whatever the unit is, which follows from the weights of all splits
     of = case("multilabel", "abcdef", [["a", "b"], ["c"]], [["d", "e", "f"], ["c"]], weights=[weight, 1])
@@ -100,7 +100,7 @@ def test_values_do_not_depend_on_the_unit() -> None:
     assert replace(of, weight_unit=Fraction(1, 3)).take(np.array([0])).weight_unit == Fraction(1, 3)
 
 
-@pytest.mark.parametrize("name", ["cells", "matrix", "n", "weight"])
+@for_each("name", ["cells", "matrix", "n", "weight"])
 def test_a_class_may_be_called_like_a_part_of_a_table(name: str) -> None:
     """Their names are keys of the data, too."""
     plain = case("multiclass", ["a", "b"], list("aabb"), list("abab"), weights=[2, 1, 6, 3])

@@ -7,6 +7,7 @@ import pytest
 
 from app.scoring.catalogue import worked_examples
 from app.scoring.declaration.metric import CATALOGUE, Metric
+from tests.each_case import for_each
 from tests.scoring.case_builder import case
 
 SHOWN = {key: worked_examples.explain_example_value(metric) for key, metric in CATALOGUE.items()}
@@ -17,15 +18,13 @@ def exact(metric: Metric) -> float:
     return float(Fraction(metric.example.value))
 
 
-@pytest.mark.parametrize("key", [key for key, rows in SHOWN.items() if "value" in rows.get("of_instances", [{}])[0]])
+@for_each("key", [key for key, rows in SHOWN.items() if "value" in rows.get("of_instances", [{}])[0]])
 def test_the_values_of_single_instances_have_the_value_as_their_mean(key: str) -> None:
     values = [row["value"] for row in SHOWN[key]["of_instances"] if row["value"] is not None]
     assert math.fsum(values) / len(values) == pytest.approx(exact(CATALOGUE[key]), abs=1e-5)
 
 
-@pytest.mark.parametrize(
-    "key", [key for key in MACRO if key.removesuffix("_macro") in SHOWN[key].get("of_classes", [{}])[0]]
-)
+@for_each("key", [key for key in MACRO if key.removesuffix("_macro") in SHOWN[key].get("of_classes", [{}])[0]])
 def test_the_measures_of_the_classes_have_the_macro_value_as_their_mean(key: str) -> None:
     values = [row[key.removesuffix("_macro")] for row in SHOWN[key]["of_classes"]]
     defined = [value for value in values if value is not None]

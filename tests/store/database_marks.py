@@ -1,6 +1,5 @@
-"""Marks for tests about one kind of database; the others run on each (the fixture `settings`)."""
+"""The mark of tests about PostgreSQL alone; the others run on SQLite, and on both if they are marked `both_databases`."""
 
 import pytest
 
-only_sqlite = pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
 only_postgresql = pytest.mark.parametrize("settings", ["postgresql"], indirect=True)

@@ -64,6 +64,7 @@ def store_submission(session: WriteSession, ids: RowIds, key: str | None, *, cha
     return new
 
 
+@pytest.mark.both_databases
 def test_the_facts_are_those_of_the_rows(db: Database, ids: RowIds) -> None:
     with db.read_one() as session:
         facts = admission.load_facts(session, ids.user, "pets", "main", "k")
@@ -95,6 +96,7 @@ def test_facts_lack_rows_that_do_not_exist(db: Database, ids: RowIds) -> None:
         assert admission.load_facts(session, ids.user, "pets", "main", None).key is None
 
 
+@pytest.mark.both_databases
 def test_a_token_brings_the_facts_of_its_user_while_it_lives(db: Database, ids: RowIds) -> None:
     def load() -> Any:
         with db.read_one() as session:
@@ -118,6 +120,7 @@ def test_a_token_brings_the_facts_of_its_user_while_it_lives(db: Database, ids: 
     assert load() is not None
 
 
+@pytest.mark.both_databases
 def test_a_key_is_honoured_until_its_lifetime_ends(db: Database, ids: RowIds) -> None:
     minute = timedelta(minutes=1)
     for age, known in ((IDEMPOTENCY_KEY_LIFETIME - minute, True), (IDEMPOTENCY_KEY_LIFETIME, False)):
@@ -126,8 +129,8 @@ def test_a_key_is_honoured_until_its_lifetime_ends(db: Database, ids: RowIds) ->
             assert (admission.load_facts(session, ids.user, "pets", "main", "k").key is not None) is known
 
 
-@pytest.mark.parametrize("key", [None, "k", "another"])
-@pytest.mark.parametrize("charged", [True, False])
+@pytest.mark.both_databases
+@pytest.mark.parametrize(("key", "charged"), [(None, False), ("k", True), ("another", False)])
 def test_all_rows_are_stored_and_an_expired_key_is_replaced(
     db: Database, ids: RowIds, key: str | None, *, charged: bool
 ) -> None:
@@ -145,6 +148,7 @@ def test_all_rows_are_stored_and_an_expired_key_is_replaced(
         assert [tuple(each) for each in session.execute(named)] == ([] if key is None else [(key, "new")])
 
 
+@pytest.mark.both_databases
 def test_a_statement_that_fails_stores_no_row(db: Database, ids: RowIds) -> None:
     def store_twice() -> None:
         with db.write() as session:
@@ -162,6 +166,7 @@ def test_a_statement_that_fails_stores_no_row(db: Database, ids: RowIds) -> None
         assert list(session.scalars(select(IdempotencyKey.key))) == ["k"]
 
 
+@pytest.mark.both_databases
 def test_expired_keys_are_forgotten_and_no_others(db: Database, ids: RowIds) -> None:
     with db.write() as session:
         now = clock.steady(session)
@@ -250,6 +255,7 @@ def test_a_key_that_another_request_holds_is_not_waited_for(db: Database, ids: R
             assert locks.try_submission(session, "pets", ids.user, key)
 
 
+@pytest.mark.both_databases
 def test_a_finished_submission_is_read_by_one_statement_as_by_two(db: Database, ids: RowIds) -> None:
     with db.write() as session:
         key = {"submission_id": ids.submission, "gold_id": ids.gold, "recipe_id": ids.recipe}

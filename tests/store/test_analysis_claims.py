@@ -45,6 +45,7 @@ def claims(db: Database, phases: list[str], *, boards_first: bool, count: int) -
     return found
 
 
+@pytest.mark.both_databases
 def test_boards_are_claimed_by_the_order_of_phases_and_then_by_how_long_they_waited(
     db: Database, phases: tuple[str, str]
 ) -> None:

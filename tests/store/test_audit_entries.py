@@ -12,10 +12,11 @@ from app.store.queries import audit_entries
 from app.store.queries.audit_entries import AuditFilter
 from app.store.session import Database
 from app.store.tables import AuditEntry, Phase, Team, User
-from tests.store.database_marks import only_postgresql, only_sqlite
+from tests.store.database_marks import only_postgresql
 from tests.store.sample_rows import fill_tables
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("statement", [update(AuditEntry).values(reason="none"), delete(AuditEntry)])
 def test_entries_can_be_neither_changed_nor_deleted(db: Database, statement: object) -> None:
     with db.write() as session:
@@ -26,7 +27,6 @@ def test_entries_can_be_neither_changed_nor_deleted(db: Database, statement: obj
         assert session.scalars(select(AuditEntry.reason)).all() == [None]
 
 
-@only_sqlite
 def test_a_replacing_insertion_is_refused_too(db: Database) -> None:
     with db.write() as session:
         fill_tables(session)
@@ -76,6 +76,7 @@ def test_an_act_is_recorded_with_its_role_and_what_it_changed(db: Database) -> N
         assert edited.changes == {"contact": {"from": WITHHELD, "to": WITHHELD}}
 
 
+@pytest.mark.both_databases
 def test_entries_are_found_by_each_filter(db: Database) -> None:
     with db.write() as session:
         ids = fill_tables(session)

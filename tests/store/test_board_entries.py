@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
+import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
@@ -179,7 +180,8 @@ class Filled:
         session.flush()
 
 
-@hypothesis_settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@pytest.mark.both_databases
+@hypothesis_settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(
     ENTRIES, TEAMS, RECIPES, st.booleans(), st.sampled_from([False, False, True]), CHANGES,
     st.sampled_from([None, None, "accuracy", "error_rate"]),

@@ -47,7 +47,8 @@ def board(session: ReadSession, phase: Phase, metric: str | None, page: BoardPag
     return found | {"rows": list(rows.load(lambda: nullcontext(session)))}
 
 
-@hypothesis_settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@pytest.mark.both_databases
+@hypothesis_settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(
     ENTRIES, st.lists(TEAM, max_size=3), RECIPES, st.booleans(), st.sampled_from([False, False, True]),
     st.sampled_from([None, None, "accuracy"]),
@@ -70,12 +71,16 @@ def test_pages_are_parts_of_the_whole_board(  # noqa: PLR0917 - drawn by positio
     with db.read() as session:
         phase = session.get_one(Phase, filled.phase)
         whole = board(session, phase, metric, None)
-        for limit in (1, 3):
-            for start in range(0, TEAMS + 2, limit):
-                end = start + limit
-                following = str(end) if end < whole["total"] else None
-                expected = whole | {"rows": whole["rows"][start:end], "next": following}
-                assert board(session, phase, metric, BoardPage(limit, start)) == expected
+        for limit, start in [
+            *((3, start) for start in range(0, TEAMS + 2, 3)),
+            (1, 0),
+            (1, TEAMS // 2),
+            (1, TEAMS + 1),
+        ]:
+            end = start + limit
+            following = str(end) if end < whole["total"] else None
+            expected = whole | {"rows": whole["rows"][start:end], "next": following}
+            assert board(session, phase, metric, BoardPage(limit, start)) == expected
 
 
 VALUES: dict[str, tuple[list[float | None], int]] = {

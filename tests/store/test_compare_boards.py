@@ -19,7 +19,7 @@ ENTRIES = st.lists(st.tuples(ENTRY, st.one_of(st.none(), LATER, LATER, LATER)), 
 """Submissions, each with its scores under the later gold, if it has any."""
 
 
-@hypothesis_settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@hypothesis_settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(ENTRIES, TEAMS, RECIPES, st.booleans(), st.booleans(), st.booleans())
 def test_both_sides_are_the_boards_computed_from_all_scores(  # noqa: PLR0917 - drawn by position
     db: Database,

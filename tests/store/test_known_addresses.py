@@ -15,6 +15,7 @@ from app.store.types import utcnow
 from tests.store.sample_rows import fill_tables
 
 
+@pytest.mark.both_databases
 def test_the_latest_few_are_known_each_for_as_long_as_said(db: Database) -> None:
     now = utcnow()
     blocks = [f"192.0.2.{number}" for number in range(MAX_BLOCKS_PER_USER + 5)]

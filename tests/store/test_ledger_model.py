@@ -28,6 +28,7 @@ from app.settings import Settings
 from app.store.queries import quota, ranked_values, teams
 from app.store.session import Database
 from app.store.tables import Challenge, Organizer, Phase, ScoreTask, Submission, User
+from tests import hypothesis_profiles
 from tests.migrated_databases import migrate_by_copy
 from tests.store.sample_rows import fill_tables
 
@@ -329,6 +330,7 @@ class LedgerMachine(RuleBasedStateMachine):
 
 def test_quotas_and_admission_are_what_the_model_says(tmp_path: Path) -> None:
     machine = type("LedgerMachineHere", (LedgerMachine,), {"folder": tmp_path})
+    examples = 10 if hypothesis_profiles.is_thorough() else 4
     run_state_machine_as_test(
-        machine, settings=hypothesis_settings(max_examples=20, stateful_step_count=40, deadline=None)
+        machine, settings=hypothesis_settings(max_examples=examples, stateful_step_count=40, deadline=None)
     )

@@ -129,6 +129,7 @@ KEYS: dict[str, tuple[Callable[[Settings], object], Found, Found | None]] = {
 """How each is broken; what is found where the service makes the key, and, if that differs, where the operator does."""
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("how", KEYS)
 def test_a_key_that_does_not_continue_the_log_is_found(log: Settings, how: str) -> None:
     """What the check says becomes true: where it announces a new log, the next round begins one, else none."""
@@ -147,6 +148,7 @@ def test_a_key_that_does_not_continue_the_log_is_found(log: Settings, how: str) 
     assert begun == (2 if expected[0] == "warning" or (how, log.on_postgresql) == ("another", False) else 1)
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("how", ["another", "copied", "put back", "no mark"])
 def test_a_new_log_is_the_remedy(log: Settings, how: str) -> None:
     """`assay log renew`, with a new key where the operator makes it, and all is well."""
@@ -164,6 +166,7 @@ def test_a_new_log_is_the_remedy(log: Settings, how: str) -> None:
     assert examine(log, "log.tiles", deep=True)[0] == "ok"
 
 
+@pytest.mark.both_databases
 def test_a_machine_without_the_key_needs_none(log: Settings) -> None:
     settings = log.model_copy(update={"log_key_file": None})
     seen = examine(settings, "log.key")[1]

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import event, select, update
 
 from app.actions.receipts.signing_keys import ReceiptKey, ReceiptKeyUnusable
-from app.actions.transparency import origins
+from app.actions.transparency import origins, sequence_records
 from app.actions.transparency.add_record import add_record
 from app.actions.transparency.continue_log import LogNotContinued, continue_log, renew_log
 from app.actions.transparency.log_key import LogKeyUnusable, log_key_path, read_log_key, replace_log_key
@@ -54,18 +54,21 @@ def vkey_of(db: Database) -> str:
         return describe_logs(session)[0].vkey
 
 
-def test_thousands_at_once_are_sequenced_and_proved(db: Database, log_settings: Settings) -> None:
+def test_more_at_once_than_a_round_takes_are_sequenced_and_proved(
+    db: Database, log_settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A batch beyond the limit of a round takes two; any record is proved, all stored hashes agree."""
-    add(db, *(f"r{number}" for number in range(5200)))
+    monkeypatch.setattr(sequence_records, "MAX_BATCH", 280)
+    add(db, *(f"r{number}" for number in range(300)))
     assert sequence(db, log_settings, first=True)
     assert not sequence(db, log_settings)
-    assert size_of(db) == 5201
+    assert size_of(db) == 301
     with db.read() as session:
-        proved = verify_record(parse_proof(prove_record(session, "r5000", "audit")), parse_verifier_key(vkey_of(db)))
+        proved = verify_record(parse_proof(prove_record(session, "r290", "audit")), parse_verifier_key(vkey_of(db)))
         origin = session.scalars(select(LogOrigin)).one()
-        assert verify_stored(session, origin) == 5201
-    assert proved.record == {"kind": "audit", "name": "r5000"}
-    assert proved.checkpoint.size == 5201
+        assert verify_stored(session, origin) == 301
+    assert proved.record == {"kind": "audit", "name": "r290"}
+    assert proved.checkpoint.size == 301
 
 
 def test_an_idle_round_writes_nothing(db: Database, log_settings: Settings) -> None:
@@ -77,6 +80,7 @@ def test_an_idle_round_writes_nothing(db: Database, log_settings: Settings) -> N
     assert begun == []
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("level", [0, 1])
 def test_nothing_is_signed_over_a_changed_tile(db: Database, log_settings: Settings, level: int) -> None:
     """A changed hash in a tile that the last checkpoint rests on stops the log, and the checkpoint stays."""
@@ -110,6 +114,7 @@ def test_every_stored_hash_is_compared(db: Database, log_settings: Settings) -> 
         verify_stored(session, session.scalars(select(LogOrigin)).one())
 
 
+@pytest.mark.both_databases
 def test_another_place_begins_another_log(
     db: Database, log_settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -143,7 +148,6 @@ def test_another_place_begins_another_log(
     assert old.ended_at is not None
 
 
-@pytest.mark.parametrize("settings", ["sqlite"], indirect=True)  # the test puts its file back
 def test_a_database_that_was_put_back_begins_another_log(db: Database, log_settings: Settings) -> None:
     """It would sign other records at positions that were signed before, under the same key."""
     database = Path(log_settings.database.removeprefix("sqlite:///"))
@@ -174,6 +178,7 @@ def test_a_database_that_was_put_back_begins_another_log(db: Database, log_setti
     put_back.close()
 
 
+@pytest.mark.both_databases
 def test_a_log_that_does_not_continue_what_was_signed_last_ends(db: Database, log_settings: Settings) -> None:
     """The same where an older database went on: it is as long as what was signed, and has another root."""
     add(db, "one")
@@ -230,6 +235,7 @@ def test_an_operator_goes_on_with_a_log(db: Database, log_settings: Settings) ->
     assert size_of(db) == 4  # the origin, one, two, and that it goes on
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("first", ["receipts", "log"])
 def test_the_log_and_receipts_have_different_keys(db: Database, log_settings: Settings, first: str) -> None:
     """Otherwise one of them could not be verified, as each public key is published for one purpose."""

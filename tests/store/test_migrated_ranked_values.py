@@ -1,5 +1,6 @@
 """The migration that adds ranked values derives them from stored scores exactly as the program does."""
 
+import pytest
 from alembic import command
 from sqlalchemy import func, select
 
@@ -41,6 +42,7 @@ def fill(db: Database) -> list[str]:
     return filled.submissions
 
 
+@pytest.mark.both_databases
 def test_an_upgrade_derives_the_ranked_values_of_stored_scores(settings: Settings, db: Database) -> None:
     submissions = fill(db)
     counts = [select(func.count()).select_from(table) for table in (RankedValue, EntryCount)]

@@ -6,18 +6,21 @@ import sqlite3
 import stat
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 from alembic import command
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import JSON, Boolean, CheckConstraint, Connection, column, func, inspect, select, table, text
+from sqlalchemy import JSON, Boolean, CheckConstraint, Connection, column, inspect, select, table, text
+from sqlalchemy.orm import Session
 
 from app.package_data import package_data_folder
 from app.settings import Settings
@@ -25,9 +28,9 @@ from app.store import migrate
 from app.store.session import Database
 from app.store.tables import Base, QuotaEntry, Submission, Team, User
 from app.store.types import utcnow
-from tests.live_service import MAX_WAIT_SECONDS
-from tests.store.database_marks import only_postgresql, only_sqlite
-from tests.store.sample_rows import add_row, fill_tables, submission, task
+from tests.live_service import MAX_WAIT_SECONDS, eventually
+from tests.store.database_marks import only_postgresql
+from tests.store.sample_rows import RowIds, add_row, fill_tables, gold_version, submission, task
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -44,18 +47,22 @@ def differs(
 OPTIONS = {"compare_type": True, "compare_server_default": differs, "include_name": migrate.include_name}
 
 
-def counts(db: Database) -> dict[str, int]:
-    with db.read() as session:
-        return {
-            table.name: session.scalars(select(func.count()).select_from(table)).one()
-            for table in Base.metadata.sorted_tables
-        }
+Counts = dict[str, int]
 
 
-def kept_counts(before: dict[str, int], older_tables: list[str]) -> dict[str, int]:
-    """The counts after rows went through an older schema with these tables; rows of three tables are derived again."""
-    kept = {*older_tables, "ranked_values", "team_memberships", "board_switches"}
-    return {name: count if name in kept else 0 for name, count in before.items()}
+@pytest.fixture(autouse=True)
+def revisions_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or each step would import all revisions anew, which takes as long as the step."""
+
+    def from_config(config: Config) -> ScriptDirectory:
+        return scripts_in(str(config.get_main_option("script_location")))
+
+    monkeypatch.setattr(ScriptDirectory, "from_config", from_config)
+
+
+@cache
+def scripts_in(folder: str) -> ScriptDirectory:
+    return ScriptDirectory(folder.replace("%%", "%"))
 
 
 @contextmanager
@@ -69,16 +76,47 @@ def plain(settings: Settings) -> Iterator[Connection]:
         engine.dispose()
 
 
-def downgrade(settings: Settings, revision: str) -> None:
-    """Go back as far as said, on a connection like that of an upgrade."""
+def move(connection: Connection, revision: str) -> None:
+    """Go up or down as far as said, as an upgrade does."""
     configuration = migrate.alembic_config()
-    with plain(settings) as connection:
-        configuration.attributes["connection"] = connection
-        command.downgrade(configuration, revision)
+    configuration.attributes["connection"] = connection
+    is_down = revision in {"base", "-1"} or revision < str(migrate.current_revision(connection))
+    (command.downgrade if is_down else command.upgrade)(configuration, revision)
 
 
-def test_an_upgraded_database_is_what_the_tables_declare(settings: Settings) -> None:
-    assert migrate.upgrade(settings) == (None, migrate.head_revision())
+def counts(connection: Connection) -> Counts:
+    """How many rows each table has that is there."""
+    names = [name for name in inspect(connection).get_table_names() if name in Base.metadata.tables]
+    parts = " UNION ALL ".join(f"SELECT '{name}', count(*) FROM {name}" for name in names)
+    return {str(row[0]): int(row[1]) for row in connection.execute(text(parts))}
+
+
+FIRST = "0001"
+DERIVED = {"ranked_values", "team_memberships", "board_switches"}
+"""Tables whose rows a revision makes from older ones."""
+
+
+def require_kept(connection: Connection, before: Counts) -> None:
+    """Tables that were there have all their rows, those that came have none but what was derived; no parent is missing."""
+    for name, count in counts(connection).items():
+        assert count == before.get(name, 0) or name in DERIVED, name
+    if connection.dialect.name == "sqlite":  # whose foreign keys are off meanwhile
+        assert connection.exec_driver_sql("PRAGMA foreign_key_check").fetchall() == []
+
+
+@pytest.fixture
+def filled(db: Database) -> RowIds:
+    """A row in every table."""
+    with db.write() as session:
+        ids = fill_tables(session)
+    db.close()
+    return ids
+
+
+@pytest.mark.both_databases
+def test_an_empty_database_becomes_what_the_tables_declare_and_only_that_one_is_opened(settings: Settings) -> None:
+    head = migrate.head_revision()
+    assert migrate.upgrade(settings) == (None, head)
     with plain(settings) as connection:
         found = compare_metadata(MigrationContext.configure(connection, opts=OPTIONS), Base.metadata)
         checks = {
@@ -86,6 +124,7 @@ def test_an_upgraded_database_is_what_the_tables_declare(settings: Settings) -> 
             for table in Base.metadata.sorted_tables
             for constraint in inspect(connection).get_check_constraints(table.name)
         }
+        migrate.require_head(connection)
     assert found == []
     declared = {
         (table.name, str(constraint.name))
@@ -95,6 +134,21 @@ def test_an_upgraded_database_is_what_the_tables_declare(settings: Settings) -> 
     }
     assert checks == declared
     assert declared
+    assert migrate.upgrade(settings) == (head, head)
+    for change, refusal, advice in (
+        ("DELETE FROM alembic_version", migrate.SchemaBehind, "assay migrate"),
+        ("INSERT INTO alembic_version VALUES ('0001')", migrate.SchemaBehind, "assay migrate"),
+        ("UPDATE alembic_version SET version_num = '9999'", migrate.SchemaAhead, "Run that version"),
+    ):
+        with plain(settings) as connection:
+            connection.execute(text(change))
+            with pytest.raises(refusal) as refused:
+                migrate.require_head(connection)
+        assert advice in refused.value.advice
+    with pytest.raises(migrate.SchemaAhead):
+        migrate.upgrade(settings)
+    with plain(settings) as connection:
+        assert migrate.current_revision(connection) == "9999"
 
 
 @pytest.mark.parametrize("kind", [Submission, QuotaEntry])
@@ -103,33 +157,22 @@ def test_what_refers_to_a_team_is_found_by_an_index(kind: type[Submission | Quot
     assert "team_id" in {next(iter(index.columns)).name for index in kind.__table__.indexes}
 
 
-def test_every_table_holds_a_row_and_comes_back_after_down_and_up(settings: Settings, db: Database) -> None:
-    with db.write() as session:
-        fill_tables(session)
-    assert set(counts(db).values()) == {1}
-    db.close()
-    downgrade(settings, "base")
+@pytest.mark.both_databases
+def test_every_revision_goes_down_and_up_and_down_with_rows_in_every_table(settings: Settings, filled: RowIds) -> None:
+    """Down to an empty database, which becomes one with the newest schema again."""
     with plain(settings) as connection:
+        assert counts(connection) == dict.fromkeys(Base.metadata.tables, 1)
+        while (revision := str(migrate.current_revision(connection))) != FIRST:
+            for step in ("-1", revision, "-1"):
+                before = counts(connection)
+                move(connection, step)
+                require_kept(connection, before)
+        move(connection, "base")
         assert inspect(connection).get_table_names() == ["alembic_version"]
     assert migrate.upgrade(settings) == (None, migrate.head_revision())
-    assert set(counts(db).values()) == {0}
-    with db.write() as session:
-        fill_tables(session)
-
-
-def test_every_revision_goes_down_and_up_again_with_rows_in_every_table(settings: Settings, db: Database) -> None:
-    with db.write() as session:
-        fill_tables(session)
-    before = counts(db)
-    db.close()
-    revisions = [each.revision for each in ScriptDirectory.from_config(migrate.alembic_config()).walk_revisions()]
-    assert revisions[0] == migrate.head_revision()
-    for revision in revisions[:-1]:
-        downgrade(settings, f"{revision}-1")
-        with plain(settings) as connection:
-            older_tables = inspect(connection).get_table_names()
-        assert migrate.upgrade(settings)[1] == migrate.head_revision()
-    assert counts(db) == kept_counts(before, older_tables)
+    with plain(settings) as connection, Session(connection) as session:
+        assert counts(connection) == dict.fromkeys(Base.metadata.tables, 0)
+        assert fill_tables(session) != filled
 
 
 NEXT = """
@@ -146,14 +189,10 @@ def upgrade() -> None:
 """
 
 
-@only_sqlite
+@pytest.mark.usefixtures("filled")
 def test_the_old_database_is_kept_beside_the_new_one_and_no_row_is_lost(
-    settings: Settings, db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with db.write() as session:
-        fill_tables(session)
-    before = counts(db)
-    db.close()
     scripts = shutil.copytree(package_data_folder("migrations"), tmp_path / "scripts")
     head = migrate.head_revision() or ""
     (scripts / "versions" / "next.py").write_text(NEXT.replace("HEAD", head))
@@ -164,107 +203,72 @@ def test_the_old_database_is_kept_beside_the_new_one_and_no_row_is_lost(
     assert copy.stat().st_mode & 0o077 == 0  # whatever the umask: it holds what the database holds
     with closing(sqlite3.connect(copy)) as old_database:
         assert old_database.execute("SELECT email FROM users").fetchall() == [("ada@example.org",)]
-    assert counts(Database(settings)) == before
+    with plain(settings) as connection:
+        assert counts(connection) == dict.fromkeys(Base.metadata.tables, 1)
     assert settings.data_dir.stat().st_mode & 0o077 == 0  # like the database, it is for the service's account only
 
 
-def test_a_failed_migration_changes_nothing(settings: Settings, db: Database) -> None:
-    with db.write() as session:
-        fill_tables(session)
-    before = counts(db)
-    db.close()
+def test_the_database_is_readable_by_its_owner_alone(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(migrate, "_run_revisions", lambda *_: None)
+    migrate.upgrade(settings)
+    assert stat.S_IMODE((settings.data_dir / "assay.sqlite3").stat().st_mode) == 0o600
+    assert not list(settings.data_dir.glob("*.before-*"))
+
+
+@pytest.mark.both_databases
+@pytest.mark.usefixtures("filled")
+def test_a_failed_migration_changes_nothing(settings: Settings) -> None:
     with plain(settings) as connection:
         connection.execute(text("DELETE FROM alembic_version"))
     with pytest.raises(Exception, match="already exists"):
         migrate.upgrade(settings)
-    assert counts(db) == before
-
-
-def test_a_database_behind_is_refused_until_it_is_migrated(settings: Settings) -> None:
-    db = Database(settings)
-    with pytest.raises(migrate.SchemaBehind) as refused:
-        migrate.require_head(db.engine())
-    assert "assay migrate" in refused.value.advice
-    migrate.upgrade(settings)
-    migrate.require_head(db.engine())
-    assert migrate.upgrade(settings) == (migrate.head_revision(), migrate.head_revision())
-    db.close()
-
-
-def test_a_database_from_the_future_is_left_alone(settings: Settings) -> None:
-    migrate.upgrade(settings)
     with plain(settings) as connection:
-        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
-    with pytest.raises(migrate.SchemaAhead):
-        migrate.upgrade(settings)
-    with plain(settings) as connection:
-        assert migrate.current_revision(connection) == "9999"
-    assert not list(settings.data_dir.glob("*.before-*"))
+        assert counts(connection) == dict.fromkeys(Base.metadata.tables, 1)
 
 
-def test_the_database_is_readable_by_its_owner_alone(tmp_path: Path) -> None:
-    migrate.upgrade(Settings(data_dir=tmp_path))
-    assert stat.S_IMODE((tmp_path / "assay.sqlite3").stat().st_mode) == 0o600
-
-
-def test_files_that_were_gzipped_are_so_after_the_change_of_columns(settings: Settings, db: Database) -> None:
-    with db.write() as session:
-        fill_tables(session)
-    db.close()
-    downgrade(settings, "0001")
-    with plain(settings) as connection:
-        files = table("submissions", column("gzipped", Boolean))
-        assert connection.execute(select(files)).all() == [(False,)]
-        connection.execute(files.update().values(gzipped=True))
-    migrate.upgrade(settings)
-    with plain(settings) as connection:
-        assert connection.execute(text("SELECT encoding, layout FROM submissions")).all() == [("gzip", "")]
-        assert connection.execute(text("SELECT encoding, layout FROM gold_versions")).all() == [("", "")]
-
-
-def test_old_gold_is_known_to_have_weights_by_its_notes(settings: Settings, db: Database) -> None:
-    with db.write() as session:
-        fill_tables(session)
-    db.close()
-    downgrade(settings, "0005")
-    notes = ["the instances have weights: all counts are sums of them, scaled to whole numbers"]
-    gold = table("gold_versions", column("notes", JSON))
-    for gold_notes, weighted in (([], False), (notes, True)):
-        with plain(settings) as connection:
-            connection.execute(gold.update().values(notes=gold_notes))
-        migrate.upgrade(settings)
-        with plain(settings) as connection:
-            found = connection.execute(select(table("gold_versions", column("weighted", Boolean)))).scalars().all()
-        assert found == [weighted]
-        downgrade(settings, "0005")
-
-
-def test_tables_beside_gold_are_one_after_the_change_and_two_before(settings: Settings, db: Database) -> None:
-    with db.write() as session:
-        fill_tables(session)
-    db.close()
+@pytest.mark.both_databases
+@pytest.mark.usefixtures("filled")
+def test_what_the_first_revisions_stored_is_there_under_the_newest_and_goes_back(settings: Settings) -> None:
+    """That files were gzipped, and the two tables beside gold that are one since."""
     both = {"train_frequencies": {"a": 1}, "class_weights": {"a": 0.1}}
     earlier = table("gold_versions", *(column(name, JSON(none_as_null=True)) for name in both))
     later = table("gold_versions", column("accessories", JSON))
-    downgrade(settings, "0002")
+    files = table("submissions", column("gzipped", Boolean))
     with plain(settings) as connection:
+        move(connection, "0002")
         assert connection.execute(select(earlier)).all() == [(None, None)]
+        move(connection, FIRST)
+        before = counts(connection)
+        assert connection.execute(select(files)).all() == [(False,)]
+        connection.execute(files.update().values(gzipped=True))
+        move(connection, "0002")
         connection.execute(earlier.update().values(**both))
-    migrate.upgrade(settings)
+    assert migrate.upgrade(settings) == ("0002", migrate.head_revision())
     with plain(settings) as connection:
+        require_kept(connection, before)
+        assert {name for name, count in counts(connection).items() if count} == {*before, *DERIVED}
+        assert connection.execute(text("SELECT encoding, layout FROM submissions")).all() == [("gzip", "")]
+        assert connection.execute(text("SELECT encoding, layout FROM gold_versions")).all() == [("", "")]
         assert connection.execute(select(later)).all() == [(both,)]
-    downgrade(settings, "0002")
-    with plain(settings) as connection:
-        assert connection.execute(select(earlier)).all() == [tuple(both.values())]
-    migrate.upgrade(settings)
-    with plain(settings) as connection:
-        connection.execute(later.update().values(accessories=both | {"folds": {"t1": "1"}}))
+
+    def lose_folds() -> None:
+        with plain(settings) as connection:
+            connection.execute(later.update().values(accessories=both | {"folds": {"t1": "1"}}))
+            move(connection, "0002")
+
     with pytest.raises(RuntimeError, match="earlier version cannot keep"):
-        downgrade(settings, "0002")
+        lose_folds()
+    with plain(settings) as connection:
+        move(connection, "0002")
+        assert connection.execute(select(earlier)).all() == [tuple(both.values())]
 
 
-def test_entries_of_organizers_are_told_from_those_of_teams_after_the_change(settings: Settings, db: Database) -> None:
+@pytest.mark.both_databases
+def test_old_gold_has_weights_by_its_notes_and_entries_of_organizers_are_told_from_those_of_teams(
+    settings: Settings, db: Database
+) -> None:
     """Blue has a member and three entries: its own, one that an organizer sent for it, and a baseline of its name."""
+    notes = ["the instances have weights: all counts are sums of them, scaled to whole numbers"]
     with db.write() as session:
         ids = fill_tables(session)
         rows = {"user": ids.user, "phase": ids.phase, "team": ids.team, "own": ids.submission}
@@ -276,11 +280,14 @@ def test_entries_of_organizers_are_told_from_those_of_teams_after_the_change(set
         add_row(session, Team(challenge_id=ids.challenge, name="BIue", name_key="biue"))
         first = add_row(session, task(rows["behalf"], ids.gold, ids.recipe, attempt=3))
         add_row(session, task(rows["baseline"], ids.gold, ids.recipe, attempt=5, compared_at=utcnow()))
+        add_row(session, gold_version(ids.phase, version=2, status="draft", notes=notes))
         assert first
     db.close()
-    downgrade(settings, "0005")
-    migrate.upgrade(settings)
     with plain(settings) as connection:
+        move(connection, "0005")
+        move(connection, str(migrate.head_revision()))
+        weighted = text("SELECT weighted FROM gold_versions ORDER BY version")
+        assert [bool(each) for each in connection.execute(weighted).scalars()] == [False, True]
         names = connection.execute(text("SELECT name, baseline, look_key FROM teams ORDER BY name, baseline")).all()
         assert [tuple(row) for row in names] == [
             ("BIue", False, None),  # it looks like Blue, and came later
@@ -290,14 +297,13 @@ def test_entries_of_organizers_are_told_from_those_of_teams_after_the_change(set
         ]
         query = "SELECT s.id, t.name, t.baseline, s.on_behalf, s.attempt FROM submissions s JOIN teams t ON t.id = s.team_id"
         entries = {row[0]: tuple(row[1:]) for row in connection.execute(text(query))}
-    assert {name: entries[rows[name]] for name in ("own", "behalf", "baseline", "alone")} == {
-        "own": ("Blue", False, False, 0),
-        "behalf": ("Blue", False, True, 3),
-        "baseline": ("Blue", True, True, 1),
-        "alone": ("Majority", True, True, 0),
-    }
-    downgrade(settings, "0005")
-    with plain(settings) as connection:
+        assert {name: entries[rows[name]] for name in ("own", "behalf", "baseline", "alone")} == {
+            "own": ("Blue", False, False, 0),
+            "behalf": ("Blue", False, True, 3),
+            "baseline": ("Blue", True, True, 1),
+            "alone": ("Majority", True, True, 0),
+        }
+        move(connection, "0005")
         assert connection.scalar(text("SELECT count(*) FROM teams")) == 3  # the two called Blue are one again
 
 
@@ -322,15 +328,20 @@ def program(source: str, settings: Settings) -> subprocess.Popen[str]:
 
 @only_postgresql
 def test_upgrades_at_the_same_time_take_turns_and_all_end_well(settings: Settings) -> None:
-    with plain(settings) as connection:
-        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": migrate.MIGRATION_LOCK_KEY})
-        replicas = [program(UPGRADE, settings) for _ in range(2)]
-        deadline = time.monotonic() + MAX_WAIT_SECONDS
-        while connection.scalar(text(WAITING), {"key": migrate.MIGRATION_LOCK_KEY}) != len(replicas):
-            assert time.monotonic() < deadline, "an upgrade did not wait for its turn"
-            time.sleep(0.02)
-    outputs = [replica.communicate(timeout=MAX_WAIT_SECONDS) for replica in replicas]
-    assert [(out.strip(), err) for out, err in outputs] == [(migrate.head_revision(), "")] * 2
+    """In another process, as Alembic runs one migration at a time in each."""
+    with ThreadPoolExecutor(1) as threads:
+        with plain(settings) as connection:
+            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": migrate.MIGRATION_LOCK_KEY})
+            replica = program(UPGRADE, settings)
+            own = threads.submit(migrate.upgrade, settings)
+            waiting = text(WAITING)
+            eventually(
+                lambda: connection.scalar(waiting, {"key": migrate.MIGRATION_LOCK_KEY}) == 2,
+                "both upgrades wait for their turn",
+            )
+        output, err = replica.communicate(timeout=MAX_WAIT_SECONDS)
+        assert (output.strip(), err) == (migrate.head_revision(), "")
+        assert own.result(MAX_WAIT_SECONDS)[1] == migrate.head_revision()
     with plain(settings) as connection:
         assert set(Base.metadata.tables) < set(inspect(connection).get_table_names())
 
@@ -353,27 +364,26 @@ migrate.upgrade(Settings(data_dir=Path(sys.argv[1]), database_url=sys.argv[2]))
 """
 
 
-def test_an_upgrade_that_is_killed_midway_leaves_the_old_schema_and_its_rows(settings: Settings, db: Database) -> None:
-    with db.write() as session:
-        fill_tables(session)
-    before = counts(db)
-    db.close()
-    downgrade(settings, "0001")
+@pytest.mark.ci
+@pytest.mark.both_databases
+@pytest.mark.usefixtures("filled")
+def test_an_upgrade_that_is_killed_midway_leaves_the_old_schema_and_its_rows(settings: Settings) -> None:
+    with plain(settings) as connection:
+        move(connection, FIRST)
+        before = counts(connection)
     killed = program(KILLED, settings)
     _, err = killed.communicate(timeout=MAX_WAIT_SECONDS)
     assert killed.returncode == -signal.SIGKILL, err
     with plain(settings) as connection:
-        first_tables = inspect(connection).get_table_names()
-        assert migrate.current_revision(connection) == "0001"
+        assert migrate.current_revision(connection) == FIRST
         names = {each["name"] for each in inspect(connection).get_columns("gold_versions")}
         assert "gzipped" in names
         assert not names & {"encoding", "layout"}
-    assert migrate.upgrade(settings) == ("0001", migrate.head_revision())
-    assert counts(db) == kept_counts(before, first_tables)
+        assert counts(connection) == before
+    assert migrate.upgrade(settings, "0002") == (FIRST, "0002")
 
 
-def test_looking_at_the_revisions_spares_sqlite_the_engine_of_several_machines() -> None:
-    program = (
-        "import sys; from app.store import migrate; migrate.head_revision(); assert 'procrastinate' not in sys.modules"
-    )
-    subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True)
+def test_looking_at_the_revisions_spares_sqlite_the_engine_of_several_machines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "procrastinate", None)  # so that its import fails
+    fresh = ScriptDirectory(str(package_data_folder("migrations")))
+    assert fresh.get_current_head() == migrate.head_revision()

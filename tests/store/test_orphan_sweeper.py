@@ -118,6 +118,7 @@ def test_a_row_stored_before_the_lock_was_taken_saves_its_file(
     assert files.stored == [KEY]
 
 
+@pytest.mark.both_databases
 def test_files_are_removed_under_the_lock_and_not_while_a_backup_holds_it(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:

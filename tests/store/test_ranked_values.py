@@ -49,6 +49,7 @@ DAMAGES = {
 }
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("name", DAMAGES)
 def test_every_difference_is_found_and_repaired(filled: Database, name: str) -> None:
     with filled.read() as session:
@@ -83,6 +84,7 @@ def test_submissions_with_many_scores_are_checked_and_repaired(filled: Database)
         assert outdated(session) == (0, 0)
 
 
+@pytest.mark.both_databases
 def test_a_board_reads_its_entries_by_the_indexes(filled: Database) -> None:
     """Neither database scans ranked values or submissions; both would do so for a condition that fits no index."""
     statements: list[tuple[str, Any]] = []

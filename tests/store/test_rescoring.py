@@ -75,6 +75,7 @@ def test_a_cancelled_order_counts_no_task_that_ends_later(db: Database) -> None:
         assert (order.done, order.different, order.finished_at) == (0, 0, cancelled_at)
 
 
+@pytest.mark.both_databases
 def test_a_file_beyond_the_size_of_a_group_is_claimed_alone_and_settled_by_its_attempt_only(db: Database) -> None:
     with db.write() as session:
         _, task = ordered(session)

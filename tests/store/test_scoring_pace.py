@@ -47,6 +47,7 @@ def register_workers(db: Database, *slots: int) -> None:
             workers.record_heartbeat(session, f"w{number}", name="w", slots=count, now=now, claimed_at=None)
 
 
+@pytest.mark.both_databases
 def test_the_pace_is_the_mean_of_the_newest_first_scorings_and_all_slots(
     db: Database, row_ids: RowIds, settings: Settings
 ) -> None:
@@ -91,6 +92,7 @@ def estimated_seconds(db: Database) -> float | None:
     return None if found is None else float(found.samples[0].value)
 
 
+@pytest.mark.both_databases
 def test_the_queue_is_expected_to_be_scored_at_the_pace_without_rescoring(
     db: Database, row_ids: RowIds, settings: Settings
 ) -> None:
@@ -109,6 +111,7 @@ def test_the_queue_is_expected_to_be_scored_at_the_pace_without_rescoring(
     assert estimated_seconds(db) == pytest.approx(3.0 * (2 / (settings.workers if db.sqlite else 5) + 1))
 
 
+@pytest.mark.both_databases
 def test_an_eta_follows_the_clock_of_the_database_without_asking_it_again(
     db: Database, row_ids: RowIds, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -143,6 +146,7 @@ def test_the_pace_is_read_now_and_then_for_all_replies(
         assert sum("finished_at" in statement for statement in sent) == expected
 
 
+@pytest.mark.both_databases
 def test_the_newest_scorings_are_found_by_an_index(db: Database, row_ids: RowIds) -> None:
     score_tasks(db, row_ids, *[1.0] * 5)
     statement = str(scoring_pace._NEWEST.compile(db._read, compile_kwargs={"literal_binds": True}))

@@ -19,6 +19,7 @@ from app.settings import Settings
 from app.store.queries import memberships, quota, ranked_values, teams
 from app.store.session import Database, WriteSession
 from app.store.tables import Challenge, Phase, QuotaEntry, Submission, Team, User
+from tests import hypothesis_profiles
 from tests.migrated_databases import migrate_by_copy
 from tests.store.sample_rows import fill_tables
 
@@ -281,6 +282,7 @@ class TeamMachine(RuleBasedStateMachine):
 
 def test_teams_are_what_the_model_says(tmp_path: Path) -> None:
     machine = type("TeamMachineHere", (TeamMachine,), {"folder": tmp_path})
+    examples = 10 if hypothesis_profiles.is_thorough() else 4
     run_state_machine_as_test(
-        machine, settings=hypothesis_settings(max_examples=10, stateful_step_count=30, deadline=None)
+        machine, settings=hypothesis_settings(max_examples=examples, stateful_step_count=30, deadline=None)
     )

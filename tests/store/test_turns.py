@@ -135,7 +135,8 @@ class Oracle:
         self.rounds[user] = first + 1
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.both_databases
+@pytest.mark.parametrize("seed", range(2))
 def test_whatever_comes_whenever_is_served_round_robin_as_the_positions_say(work: WorkList, seed: int) -> None:
     chance, oracle, queued = random.Random(seed), Oracle(), list[str]()
     for _ in range(60):
@@ -175,6 +176,7 @@ def test_twenty_files_of_one_user_delay_that_of_another_by_one(work: WorkList) -
     assert [work.claim(), work.claim()] in ([many[2], again], [again, many[2]], [many[1], again])
 
 
+@pytest.mark.both_databases
 def test_a_task_that_is_claimed_while_a_writer_asks_for_its_position_has_none(work: WorkList) -> None:
     first, second = work.send("ann"), work.send("ann")
     with work.db.read() as session:
@@ -191,7 +193,8 @@ def test_a_task_that_is_claimed_while_a_writer_asks_for_its_position_has_none(wo
             assert queue_positions(session, [second]) == {}
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.both_databases
+@pytest.mark.parametrize("seed", range(2))
 def test_tasks_that_were_interrupted_keep_their_turns_and_are_served_as_the_positions_say(
     work: WorkList, seed: int
 ) -> None:
@@ -221,6 +224,7 @@ def test_the_teams_of_a_user_take_turns_and_cost_the_others_nothing(work: WorkLi
     ]
 
 
+@pytest.mark.both_databases
 def test_what_leaves_together_leaves_no_turn_unused(work: WorkList) -> None:
     mine, others = [work.send("a") for _ in range(6)], [work.send("b") for _ in range(4)]
     work.cancel(mine[0], mine[5], mine[1])
@@ -230,6 +234,7 @@ def test_what_leaves_together_leaves_no_turn_unused(work: WorkList) -> None:
     assert [each for each in order if each in others] == others
 
 
+@pytest.mark.both_databases
 def test_a_task_passes_on_a_turn_that_it_got_in_the_same_transaction(work: WorkList) -> None:
     mine, other = [work.send("a") for _ in range(3)], work.send("b")
     work.cancel(mine[0], mine[2])  # the first turn goes to the last task, and from there to the one that stays
@@ -244,6 +249,7 @@ def test_organizers_share_one_turn_so_that_they_neither_delay_nor_starve(work: W
     assert order[1::2] == files
 
 
+@pytest.mark.both_databases
 def test_a_task_that_had_its_turn_in_vain_takes_another_of_its_own_user(work: WorkList) -> None:
     mine = [work.send("a") for _ in range(2)]
     others = [work.send("b") for _ in range(3)]
@@ -265,6 +271,7 @@ def test_who_comes_new_is_no_better_off_than_who_was_served_thousands_of_times(w
     assert work.drain() == [fresh[0], old, *fresh[1:]] or work.drain() == []
 
 
+@pytest.mark.both_databases
 def test_claims_at_the_same_time_take_each_task_once_and_are_fair(work: WorkList) -> None:
     sent = {user: [work.send(user) for _ in range(12 if user == "a" else 3)] for user in "abc"}
     with ThreadPoolExecutor(4) as workers:
@@ -276,6 +283,7 @@ def test_claims_at_the_same_time_take_each_task_once_and_are_fair(work: WorkList
     assert all(each == list(range(len(each))) for each in rounds.values())
 
 
+@pytest.mark.both_databases
 def test_a_user_who_sends_from_many_connections_takes_one_turn_after_the_other(work: WorkList) -> None:
     work.send("a", "0")
     for number in range(8):
@@ -298,6 +306,7 @@ FILL = """
 """
 
 
+@pytest.mark.both_databases
 def test_a_claim_among_very_many_follows_indexes_and_sorts_nothing(work: WorkList) -> None:
     """Also before PostgreSQL has counted the rows."""
     engine, sent = work.db.engine(), list[tuple[str, Any]]()

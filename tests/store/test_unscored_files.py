@@ -23,6 +23,7 @@ from app.store.session import Database
 from app.store.tables import GoldVersion, Submission, Team
 from app.store.types import utcnow
 from tests.backup.installation import make_old, open_database
+from tests.store.database_marks import only_postgresql
 from tests.store.sample_rows import RowIds, add_row, fill_tables, submission
 
 OLD = timedelta(days=8)
@@ -142,9 +143,8 @@ def maintained(settings: Settings) -> Iterator[None]:
         yield
 
 
+@only_postgresql  # the only writer of SQLite is its process
 def test_one_process_at_a_time_removes_files(installation: Installation) -> None:
-    if installation.db.sqlite:
-        return  # its only writer is this process
     installation.add("rejected")
     with maintained(installation.settings):
         assert installation.remover().remove_unscored() == 0

@@ -9,6 +9,7 @@ from pathlib import Path
 from app.actions.transparency.log_key import replace_log_key
 from app.settings import Settings
 from tests.cluster import Cluster, ServiceProcess
+from tests.live_service import BACKGROUND_PACE
 from tests.postgres import OwnPostgresServer
 
 APIS = 2
@@ -22,13 +23,16 @@ class LeaseTiming:
 
     heartbeat: float
     lease: float
+    pace: float = 1.0
+    """By which the pauses of background work are multiplied."""
 
     def settings(self) -> dict[str, str]:
         """As the service reads them."""
-        return {"heartbeat_seconds": str(self.heartbeat), "lease_seconds": str(self.lease)}
+        leases = {"heartbeat_seconds": str(self.heartbeat), "lease_seconds": str(self.lease)}
+        return leases | {"background_pace": str(self.pace), "comparison_interval": "60"}
 
 
-SHORT_LEASES = LeaseTiming(heartbeat=0.5, lease=2.0)
+SHORT_LEASES = LeaseTiming(heartbeat=0.5, lease=2.0, pace=BACKGROUND_PACE)
 LONG_LEASES = LeaseTiming(heartbeat=1.0, lease=4.0)
 
 
@@ -68,14 +72,16 @@ class Deployment:
 
 
 @contextmanager
-def deploy_on_postgresql(folder: Path, server: OwnPostgresServer, leases: LeaseTiming) -> Iterator[Deployment]:
-    """Two replicas of the API and four workers, on a database of their own; not yet started."""
+def deploy_on_postgresql(
+    folder: Path, server: OwnPostgresServer, leases: LeaseTiming, workers: int = WORKERS
+) -> Iterator[Deployment]:
+    """Two replicas of the API and so many workers, on a database of their own; not yet started."""
     with server.database() as url:
         key = folder / "log.pem"  # with which all workers compete to sequence the transparency log
         replace_log_key(key)
         parts = Cluster(folder, url, crash_cap=str(CRASH_CAP), log_key_file=str(key), **leases.settings())
         try:
-            for role in ["api"] * APIS + ["worker"] * WORKERS:
+            for role in ["api"] * APIS + ["worker"] * workers:
                 parts.part(role)
             settings = Settings(data_dir=folder / "data", database_url=url)
             yield Deployment(
@@ -97,6 +103,7 @@ def deploy_on_sqlite(folder: Path, leases: LeaseTiming) -> Iterator[Deployment]:
         "crash_cap": str(CRASH_CAP),
         "log_format": "json",
         "admin_token": token,
+        **leases.settings(),
     }
     part = ServiceProcess("serve", folder, {f"ASSAY_{name.upper()}": value for name, value in options.items()})
     try:

@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from tests.cluster import ServiceProcess
 from tests.postgres import OwnPostgresServer
 from tests.storm.deployments import LONG_LEASES, SHORT_LEASES, deploy_on_postgresql, deploy_on_sqlite
 from tests.storm.fault_injection import LONG_SCHEDULE, SHORT_SCHEDULE
@@ -51,6 +52,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="of the first run; the next has the next (1)")
     parser.add_argument("--out", type=Path, help="a file to which each run adds a line of JSON")
     arguments = parser.parse_args()
+    ServiceProcess.preloads_scoring = False  # a long storm starts the program of scoring processes itself
     lines = []
     for name in arguments.database or ["sqlite", "postgresql"]:
         for seed in range(arguments.seed, arguments.seed + arguments.runs):

@@ -21,7 +21,7 @@ from tests.storm.storm import CAPS, StormResult, report, run_storm
 
 pytestmark = pytest.mark.ci
 
-POSTS = 150
+POSTS = 40
 SEED = 7
 
 
@@ -48,7 +48,7 @@ def test_a_storm_on_sqlite_does_no_harm(after: StormResult) -> None:
 
 
 def test_a_storm_on_postgresql_does_no_harm(own_postgres: OwnPostgresServer, tmp_path: Path) -> None:
-    with deploy_on_postgresql(tmp_path, own_postgres, SHORT_LEASES) as site:
+    with deploy_on_postgresql(tmp_path, own_postgres, SHORT_LEASES, workers=2) as site:
         outcome = run_storm(site, SEED, POSTS, SHORT_SCHEDULE)
     assert_harmless(outcome)
     assert outcome.line["actions"]["crash_database"] > 0

@@ -2,10 +2,9 @@
 
 import unicodedata
 
-import pytest
-
 from app.text.confusable_names import group_confusable_names, is_reserved, look_key, name_key, script_problem
 from app.text.unicode import mixed_scripts, skeleton
+from tests.each_case import for_each
 
 # Each of them is drawn like Blue, or so near to it that a board cannot tell the two apart.
 LIKE_BLUE = [
@@ -26,13 +25,13 @@ LIKE_BLUE = [
 ]
 
 
-@pytest.mark.parametrize("name", LIKE_BLUE)
+@for_each("name", LIKE_BLUE)
 def test_names_drawn_alike_have_one_look(name: str) -> None:
     assert look_key(name) == look_key("Blue") or name_key(name) == name_key("Blue")
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
+@for_each(
+    "one, other",
     [
         ("Team BIue", "TEAM B1UE"),  # in each case of the letters
         ("Modern", "Modem"),
@@ -46,8 +45,8 @@ def test_pairs_drawn_alike_have_one_look(one: str, other: str) -> None:
     assert look_key(one) == look_key(other)
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
+@for_each(
+    "one, other",
     [("Jos\u00e9", "Jose"), ("M\u00fcller", "Muller"), ("Blue", "Blues"), ("Blue", "Bl\u00fce"), ("Team A", "Team B")],
 )
 def test_names_that_readers_tell_apart_are_apart(one: str, other: str) -> None:
@@ -55,16 +54,14 @@ def test_names_that_readers_tell_apart_are_apart(one: str, other: str) -> None:
     assert name_key(one) != name_key(other)
 
 
-@pytest.mark.parametrize(
-    "name", ["\u0915\u093f", "\u0915\u0940", "\u05e9\u05b8\u05dc\u05d5\u05dd", "\u0e01\u0e34\u0e19"]
-)
+@for_each("name", ["\u0915\u093f", "\u0915\u0940", "\u05e9\u05b8\u05dc\u05d5\u05dd", "\u0e01\u0e34\u0e19"])
 def test_marks_that_a_script_is_written_with_count(name: str) -> None:
     bare = "".join(sign for sign in name if unicodedata.category(sign) not in {"Mn", "Mc"})
     assert look_key(name) != look_key(bare)
     assert script_problem(name) is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     "name",
     [
         "Jos\u00e9 & M\u00fcller (NLP-Lab) #1 @ 50%!",
@@ -80,9 +77,7 @@ def test_names_of_one_writing_system_may_be_taken(name: str) -> None:
     assert script_problem(name) is None
 
 
-@pytest.mark.parametrize(
-    "name", ["\u0412lue", "Alph\u03b1", "\u041a\u03b1", "\u6771\u043a", "\ud55c\u3042", "a\ue000", "a\U0003ffff"]
-)
+@for_each("name", ["\u0412lue", "Alph\u03b1", "\u041a\u03b1", "\u6771\u043a", "\ud55c\u3042", "a\ue000", "a\U0003ffff"])
 def test_names_of_several_writing_systems_may_not(name: str) -> None:
     assert script_problem(name) is not None
 
@@ -92,15 +87,15 @@ def test_the_scripts_of_a_mixed_name_are_named() -> None:
     assert "Cyrl, Latn" in str(script_problem("\u0412lue"))
 
 
-@pytest.mark.parametrize(
-    ("sign", "drawn"),
+@for_each(
+    "sign, drawn",
     [("m", "rn"), ("\u0430", "a"), ("\u01c9", "lj"), ("\u2260", "="), ("\u00f8", "o"), ("\u00e9", "e\u0301")],
 )
 def test_skeletons_are_those_of_the_standard_without_strokes(sign: str, drawn: str) -> None:
     assert skeleton(sign) == drawn
 
 
-@pytest.mark.parametrize(
+@for_each(
     "name",
     [
         "Admin", "ADM1N", "\u0410dmin", "the Organizers", "Organisers 2", "Base-lines", "Baseline 1",
@@ -114,7 +109,7 @@ def test_names_that_pose_as_the_organizers_are_reserved(name: str) -> None:
     assert is_reserved(name)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "name",
     [
         "Blue", "Ad Astra", "System F", "Rooters", "Bases", "42", "\u6771\u4eac", "Supporters", "Team OIL",

@@ -4,10 +4,11 @@ import pytest
 
 from app.actions.accounts.passwords import password_weakness
 from app.text.email_addresses import email_spellings, login_limit_key, normalize_email
+from tests.each_case import for_each
 
 
-@pytest.mark.parametrize(
-    ("typed", "normal"),
+@for_each(
+    "typed, normal",
     [
         (" Ada@Example.ORG ", "ada@example.org"),
         ("ada@BÜCHER.example", "ada@xn--bcher-kva.example"),
@@ -27,11 +28,10 @@ def test_an_address_has_one_spelling(typed: str, normal: str) -> None:
     assert typed.strip().lower() in email_spellings(typed)  # as former versions stored it
 
 
-@pytest.mark.parametrize(
+@for_each(
     "letter",
     ["\u200b", "\u200d", "\u00ad", "\u202e", "\u2066", "\ufeff", "\x00", "\x1f", "\x7f", "\x85", " ", "\u00a0", "\u2028",
      "\u3164", "\u2800", "\ufe0f", "\U000e0041", "\ue000", "\u0378"],
-    ids=lambda letter: f"U+{ord(letter):04X}",
 )  # fmt: skip
 def test_invisible_and_control_characters_are_refused_on_both_sides(letter: str) -> None:
     for text in (f"a{letter}da@example.org", f"ada@exam{letter}ple.org"):
@@ -40,7 +40,7 @@ def test_invisible_and_control_characters_are_refused_on_both_sides(letter: str)
         assert email_spellings(text) == [text]  # an account that has it from before can still log in
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         *("", "ada", "@example.org", "ada@", "a@b@example.org", "ada@-x.org", "ada@a..b", "\uff41da@example.org"),
@@ -52,8 +52,8 @@ def test_what_is_no_address_is_refused(text: str) -> None:
         normalize_email(text)
 
 
-@pytest.mark.parametrize(
-    ("password", "fault"),
+@for_each(
+    "password, fault",
     [
         ("short one", "10 characters"),
         ("x" * 1001, "1000 characters"),
@@ -70,7 +70,6 @@ def test_what_is_no_address_is_refused(text: str) -> None:
         ("ada.lovelace likes engines", None),
         ("жёлтая лампа стоит", None),
     ],
-    ids=lambda value: str(value)[:24],
 )
 def test_a_new_password_is_long_and_neither_common_nor_made_of_name_or_address(
     password: str, fault: str | None

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.text.given_times import in_zone, parse_time, to_instant
+from tests.each_case import for_each
 
 ZONES = ["UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Africa/Casablanca", "Pacific/Apia"]
 
@@ -16,8 +17,8 @@ def instant(text: str, zone: str = "Europe/Berlin", *, ends: bool = False) -> st
     return to_instant(parse_time(text), zone, ends=ends).isoformat()
 
 
-@pytest.mark.parametrize(
-    ("text", "ends", "expected"),
+@for_each(
+    "text, ends, expected",
     [
         ("2026-03-01 AoE", True, "2026-03-02T12:00:00+00:00"),
         ("2026-03-01 AoE", False, "2026-03-01T12:00:00+00:00"),
@@ -32,9 +33,7 @@ def test_each_form_names_one_instant(text: str, ends: bool, expected: str) -> No
     assert instant(text, ends=ends) == expected
 
 
-@pytest.mark.parametrize(
-    "text", ["2026-03-01", "tomorrow", "", "2026-13-01 AoE", "2026-03-01T25:00", "12:00", "20260301"]
-)
+@for_each("text", ["2026-03-01", "tomorrow", "", "2026-13-01 AoE", "2026-03-01T25:00", "12:00", "20260301"])
 def test_anything_else_is_refused_with_the_forms(text: str) -> None:
     with pytest.raises(ValueError, match=r"must be a time such as .*2027-03-01T12:00:00Z"):
         parse_time(text)

@@ -2,11 +2,11 @@
 
 import re
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.text.latex import escape_latex, latex_comment
+from tests.each_case import for_each
 
 NAMED = {
     "textbackslash": "\\",
@@ -58,8 +58,6 @@ def test_any_text_stays_on_one_line(text: str) -> None:
         line.encode()
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"), [("a\u202eb", "ab"), ("a\u2028b\x0cc", "a b c"), ("\u0646\u200c\u0647", "\u0646\u200c\u0647")]
-)
+@for_each("text, shown", [("a\u202eb", "ab"), ("a\u2028b\x0cc", "a b c"), ("\u0646\u200c\u0647", "\u0646\u200c\u0647")])
 def test_invisible_characters_that_control_the_text_are_left_out(text: str, shown: str) -> None:
     assert escape_latex(text) == shown

@@ -4,10 +4,9 @@ import csv
 import io
 from typing import Any
 
-import pytest
-
 from app.scoring.reports.detailed_report import write_csv
 from app.text.spreadsheet_cells import escape_formula
+from tests.each_case import for_each
 
 FORMULAS = [
     "=1+1", "+A1", "-A1", "@SUM(A1)", "\t=1", "\r=1", "\tx", " =1", "\u00a0=1", "\u3000+A1", "\ufeff=1",
@@ -16,12 +15,12 @@ FORMULAS = [
 FORMULAS += ["\uff1d1+1", "\uff0bA1", "\uff0dA1", "\uff20SUM(A1)", "\ufe66A1", " \uff1d1", "\u2028=1", "-1+1", "- 1"]
 
 
-@pytest.mark.parametrize("text", FORMULAS)
+@for_each("text", FORMULAS)
 def test_what_begins_like_a_formula_is_marked_as_text(text: str) -> None:
     assert escape_formula(text) == f"'{text}"
 
 
-@pytest.mark.parametrize("text", ["", "Blue", "a=1", "-1", "+0.5", "'=1", "\u00e9", "1-2", "(=1)"])
+@for_each("text", ["", "Blue", "a=1", "-1", "+0.5", "'=1", "\u00e9", "1-2", "(=1)"])
 def test_other_texts_stay_as_they_are(text: str) -> None:
     assert escape_formula(text) == text
 

@@ -2,19 +2,18 @@
 
 from pathlib import Path
 
-import pytest
-
 from app.text.visible_labels import visible_label
 from tests.cli.run_command import run_assay
+from tests.each_case import for_each
 
 
-@pytest.mark.parametrize("label", ["cat", " cat ", "猫", "-", "\u0301", "a\u200b"])
+@for_each("label", ["cat", " cat ", "猫", "-", "\u0301", "a\u200b"])
 def test_a_label_that_can_be_seen_stays(label: str) -> None:
     assert visible_label(label) == label
 
 
-@pytest.mark.parametrize(
-    ("label", "shown"),
+@for_each(
+    "label, shown",
     [
         (" ", "(blank U+0020)"),
         ("\u200b", "(blank U+200B)"),

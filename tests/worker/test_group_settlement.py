@@ -143,6 +143,7 @@ class Held:
         return settled_together(desk.settlement(self), pairs[0], pairs[1:], self.entered, self.go_on)
 
 
+@pytest.mark.both_databases
 def test_tasks_that_finish_while_one_is_settled_share_a_transaction_that_claims_for_all(desk: Desk) -> None:
     claims = desk.claimed(4)
     desk.queued(2)
@@ -157,6 +158,7 @@ def test_tasks_that_finish_while_one_is_settled_share_a_transaction_that_claims_
     assert [desk.state(each)[:2] for each in following] == [("running", "running")] * 2
 
 
+@pytest.mark.both_databases
 def test_a_busy_slot_needs_few_statements_for_a_task(desk: Desk) -> None:
     """Counted without BEGIN and COMMIT on PostgreSQL: the driver adds them."""
     (claim,) = desk.claimed(1)
@@ -189,6 +191,7 @@ def test_a_slot_that_may_not_go_on_gets_no_further_task(desk: Desk) -> None:
     assert end == Settlement(claim.job.submission_id)
 
 
+@pytest.mark.both_databases
 def test_a_result_that_cannot_be_stored_costs_the_others_of_its_group_nothing(desk: Desk) -> None:
     claims = desk.claimed(4)
     unstorable = replace(SCORED, scores={"all": {"accuracy": {"value": object()}}})
@@ -200,6 +203,7 @@ def test_a_result_that_cannot_be_stored_costs_the_others_of_its_group_nothing(de
     assert desk.state(claims[2]) == ("running", "running", ["reserve"], 0)
 
 
+@pytest.mark.both_databases
 def test_a_claim_that_fails_costs_no_task_its_result(desk: Desk) -> None:
     claims = desk.claimed(3)
 

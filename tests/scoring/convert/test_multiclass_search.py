@@ -91,7 +91,7 @@ def test_mistakes_have_to_find_a_place_off_the_diagonal() -> None:
 def test_figures_out_of_reach_of_the_classes_are_told_without_a_search() -> None:
     rows = [FigureClaim(key, parse_figure("0.70"), row) for row in range(8) for key in ("precision", "recall")]
     problem = CountsProblem(40_000, (5_000,) * 8, tuple(rows))
-    for key in ("f1_macro", "accuracy", "f1_of_averages_macro", "recall_weighted"):
+    for key in ("f1_macro", "f1_of_averages_macro"):
         right = search_many_classes(
             replace(problem, claims=(*rows, FigureClaim(key, parse_figure("0.70")))), limit=2_000
         )

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from app.analysis.convert.printed_figures import parse_count, parse_figure
 from app.errors import InvalidContent
+from tests.each_case import for_each
 
 
-@pytest.mark.parametrize(
-    ("text", "low", "high"),
+@for_each(
+    "text, low, high",
     [
         ("0.78", "0.775", "0.785"), (".5", "0.45", "0.55"), ("1", "0.5", "1.5"), ("1.000", "0.9995", "1.0005"),
         ("78.3%", "0.7825", "0.7835"), ("78 %", "0.775", "0.785"), ("53,39%", "0.53385", "0.53395"),
@@ -38,7 +39,7 @@ def test_digits_that_were_cut_off_only_lower_a_value() -> None:
     assert parse_figure("0.0", cut=True).low == Fraction("-0.1")
 
 
-@pytest.mark.parametrize("text", ["", "x", "0.7.8", "1e-3", "0.78.", "7/0", "nan", "٣", "." * 50, "%", "--1", "1/2/3"])
+@for_each("text", ["", "x", "0.7.8", "1e-3", "0.78.", "7/0", "nan", "٣", "." * 50, "%", "--1", "1/2/3"])
 def test_what_is_no_figure_is_refused_with_examples(text: str) -> None:
     with pytest.raises(InvalidContent) as caught:
         parse_figure(text)
@@ -50,7 +51,7 @@ def test_more_decimals_than_were_said_are_refused() -> None:
         parse_figure("0.123", decimals=2)
 
 
-@pytest.mark.parametrize("text", ["1.5", "-1", "1/2", "", "x", "1" * 19])
+@for_each("text", ["1.5", "-1", "1/2", "", "x", "1" * 19])
 def test_a_count_is_whole(text: str) -> None:
     with pytest.raises(InvalidContent, match="is not a count"):
         parse_count(text)

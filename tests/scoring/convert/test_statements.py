@@ -9,6 +9,7 @@ import pytest
 from app.analysis.convert.report import report
 from app.analysis.convert.statements import FigureFormat, PublishedFigures, parse_problem
 from app.errors import InvalidContent
+from tests.each_case import for_each
 
 PLAIN = FigureFormat()
 ROWS = (
@@ -44,8 +45,8 @@ def test_one_class_is_held_against_the_rest() -> None:
     assert parse_problem(PublishedFigures(({"label": "rest", "recall": "0.5"},), n=9), PLAIN)[1] == ("rest", "others")
 
 
-@pytest.mark.parametrize(
-    ("stated", "detail", "remedy"),
+@for_each(
+    "stated, detail, remedy",
     [
         (PublishedFigures(n=10), "No figure", "--precision"),
         (PublishedFigures(whole={"recall": "0.5"}), "number of instances", "--n"),

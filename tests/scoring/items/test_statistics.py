@@ -17,6 +17,7 @@ from app.analysis.items.near_duplicates import compare_errors
 from app.analysis.items.report import ItemAnalysis
 from app.scoring.declaration.task import TaskSpec
 from app.scoring.evaluation_input import EvaluationInput, Labels
+from tests.each_case import for_each
 
 FLEISS = """
 0 0 0 0 14;0 2 6 4 2;0 0 3 5 6;0 3 9 2 0;2 2 8 1 1;7 7 0 0 0;3 2 6 3 0;2 5 3 2 2;6 5 2 1 0;0 2 2 3 7
@@ -48,7 +49,7 @@ def drawn(seed: int, systems: int, n: int) -> AnswerMatrix:
     return single_labels(gold, np.where(right, gold, wrong).astype(np.int32))
 
 
-@pytest.mark.parametrize("seed", range(3))
+@for_each("seed", range(3))
 def test_correlations_are_those_of_numpy(seed: int) -> None:
     matrix = drawn(seed, 9, 60)
     found = item_statistics(matrix, count_votes(matrix))
@@ -147,7 +148,7 @@ def test_independent_systems_are_not_reported(seed: int) -> None:
     assert not any(pair.reported for pair in compare_errors(matrix, count_votes(matrix), matrix.systems)[0])
 
 
-@pytest.mark.parametrize("changed", [0, 5, 20])
+@for_each("changed", [0, 5, 20])
 def test_a_copy_with_a_few_changes_is_reported(changed: int) -> None:
     matrix = drawn(2, 8, 1000)
     codes = np.vstack([matrix.codes, matrix.codes[3]])

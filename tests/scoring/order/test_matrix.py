@@ -4,6 +4,7 @@ import pytest
 
 from app.analysis.order.matrix import group_codes, read_matrix
 from app.errors import InvalidContent
+from tests.each_case import for_each
 
 
 def test_a_header_of_any_name_and_one_row_a_system() -> None:
@@ -19,8 +20,8 @@ def test_values_may_be_numbers_and_words_of_truth() -> None:
     assert not matrix.right_or_wrong
 
 
-@pytest.mark.parametrize(
-    ("text", "detail"),
+@for_each(
+    "text, detail",
     [
         ("", "The table is empty."),
         ("m\na\n", "The table has no instances: its header has one cell."),

@@ -17,6 +17,7 @@ from app.analysis.order.order_report import order_systems
 from app.scoring.uncertainty.draws import unit_draws
 from app.scoring.uncertainty.seeds import derive_seed, random_source
 from app.scoring.uncertainty.small_samples import exact_mcnemar
+from tests.each_case import for_each
 from tests.scoring.order.tables import drawn, table_of
 
 
@@ -50,7 +51,7 @@ def test_values_get_percentile_intervals_of_the_shared_draws() -> None:
         assert (shown["low"], shown["high"]) == (pytest.approx(ends[0], abs=0.03), pytest.approx(ends[1], abs=0.03))
 
 
-@pytest.mark.parametrize("kind", ["right", "values"])
+@for_each("kind", ["right", "values"])
 def test_nothing_depends_on_the_order_of_rows_and_columns(kind: str) -> None:
     values = drawn([0.8, 0.7, 0.7, 0.5, 0.3], 90)
     if kind == "values":
@@ -136,8 +137,8 @@ def test_thousands_of_systems_are_ordered_in_part_and_the_report_says_so() -> No
     assert not any("instead of 2,000" in note for note in report["notes"])
 
 
-@pytest.mark.parametrize(
-    ("rows", "conclusion"),
+@for_each(
+    "rows, conclusion",
     [
         (np.ones((1, 40)), "There is one system, so there is no order."),
         (np.ones((3, 40)), "No two of the 3 systems are shown to differ at 5 %. These data (40 instances) support no order."),

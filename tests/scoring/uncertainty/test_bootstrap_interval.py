@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from app.scoring.uncertainty.bootstrap_interval import percentile_interval
+from tests.each_case import for_each
 
 VALUES = st.lists(st.integers(0, 60), min_size=100, max_size=300)
 
@@ -88,8 +89,8 @@ def test_an_interval_without_width_has_a_note() -> None:
     assert "not certainty" in found.notes[0]
 
 
-@pytest.mark.parametrize(
-    ("value", "draws"),
+@for_each(
+    "value, draws",
     [(float("nan"), [1.0] * 200), (1.0, []), (1.0, [0.5] * 99), (1.0, [float("nan")] * 300 + [1.0] * 150)],
 )
 def test_without_enough_values_there_is_a_reason(value: float, draws: list[float]) -> None:

@@ -1,12 +1,11 @@
 """What sentences conclude from rank sets: never more than these say."""
 
-import pytest
-
 from app.scoring.uncertainty.conclusion import RankSet, neighbours_that_differ, who_may_be_first
+from tests.each_case import for_each
 
 
-@pytest.mark.parametrize(
-    ("ends", "total", "said"),
+@for_each(
+    "ends, total, said",
     [
         ([], 0, None),
         ([(1, 1)], 1, "There is one row, so there is no order."),
@@ -45,8 +44,8 @@ def test_who_may_be_first(ends: list[tuple[int, int]], total: int, said: str | N
     assert who_may_be_first(rows, total, noun="row") == said
 
 
-@pytest.mark.parametrize(
-    ("different", "compared", "total", "said"),
+@for_each(
+    "different, compared, total, said",
     [
         (0, 0, 2, None),
         (0, 1, 1, "The one pair of neighbours is not shown to differ at 5 %."),

@@ -11,6 +11,7 @@ from app.scoring.curves import delong_variance, threshold_counts
 from app.scoring.score_ranks import rank_positives
 from app.scoring.uncertainty.bootstrap_interval import Interval
 from app.scoring.uncertainty.delong import auc_interval
+from tests.each_case import for_each
 
 RECORDED = json.loads((Path(__file__).parents[2] / "oracles/r/proc_rocr.json").read_text())
 
@@ -20,7 +21,7 @@ def interval_of(scores: list[float], truth: list[bool]) -> Interval:
     return auc_interval(rank_positives(values, own), threshold_counts(values, own))
 
 
-@pytest.mark.parametrize("at", range(4))
+@for_each("at", range(4))
 def test_the_interval_follows_from_the_area_and_variance_of_proc(at: int) -> None:
     vector = RECORDED["binary"][at]
     scores, truth = vector["scores"] * 2, RECORDED["truth"] * 2  # 24 positives are too few; twice as many are enough

@@ -15,7 +15,7 @@ from app.scoring.uncertainty.draw_values import draw_values
 from tests.scoring.case_builder import case
 from tests.scoring.strategies import OPTION_VALUES, calls, cases, cases_with_odd_predictions
 
-MANY = settings(max_examples=25, deadline=None)
+FEW = settings(max_examples=5, deadline=None)  # each computes every metric for three draws, twice
 
 
 def scalar_calls(of: EvaluationInput, options: dict[str, str]) -> list[MetricCall]:
@@ -49,7 +49,7 @@ def blocks(draw: st.DrawFn, rows: int) -> Any:
 
 @pytest.mark.parametrize("task", TASK_KINDS)
 @given(data=st.data(), options=OPTION_VALUES)
-@MANY
+@FEW
 def test_odd_predictions_and_every_convention(task: TaskKind, data: st.DataObject, options: dict[str, str]) -> None:
     of = data.draw(cases_with_odd_predictions(task))
     check(of, options, data.draw(blocks(of.gold.n)))
@@ -57,7 +57,7 @@ def test_odd_predictions_and_every_convention(task: TaskKind, data: st.DataObjec
 
 @pytest.mark.parametrize("task", TASK_KINDS)
 @given(data=st.data())
-@MANY
+@FEW
 def test_default_conventions(task: TaskKind, data: st.DataObject) -> None:
     of = data.draw(cases(task))
     check(of, {}, data.draw(blocks(of.gold.n)))

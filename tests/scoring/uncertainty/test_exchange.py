@@ -21,6 +21,8 @@ from app.scoring.uncertainty.exchanged_tallies import exchanged_tallies
 from app.scoring.uncertainty.randomization import MergedDifferences, Randomization, RowDifferences
 from app.scoring.uncertainty.rank_scores import seen_by
 from app.scoring.uncertainty.seeds import derive_seed, random_source
+from tests.each_case import for_each
+from tests.hypothesis_profiles import is_thorough
 from tests.scoring.strategies import parsed_call
 from tests.scoring.uncertainty.pairs import compare_calls, pairs, scalar_calls, two_systems
 
@@ -76,7 +78,7 @@ def brute_force(a: EvaluationInput, b: EvaluationInput, wanted: list[MetricCall]
 
 @pytest.mark.parametrize("task", TASK_KINDS)
 @given(data=st.data())
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=4, deadline=None)
 def test_few_instances_are_enumerated_as_by_brute_force_for_every_metric(task: TaskKind, data: st.DataObject) -> None:
     a, b = data.draw(pairs(task, most=4))
     first = data.draw(st.integers(0, 9))
@@ -109,7 +111,7 @@ def test_the_usual_averages_and_agreement_are_functions_of_the_one_vs_rest_count
 
 @pytest.mark.parametrize("task", ["binary", "multiclass"])
 @given(data=st.data())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=3, deadline=None)  # each makes all exchanges for forty metrics
 def test_the_counts_of_merged_cells_give_the_differences_of_rows(task: TaskKind, data: st.DataObject) -> None:
     """After the same exchange: the instances of a merged cell that have its first label are known by the rows."""
     a, b = data.draw(pairs(task))
@@ -184,9 +186,7 @@ def per_instance(a: EvaluationInput, b: EvaluationInput, call: MetricCall, round
     return np.array(found)
 
 
-@pytest.mark.parametrize(
-    ("text", "merge"), [("f1_macro", True), ("f1_macro", False), ("accuracy", True), ("cohen_kappa", False)]
-)
+@for_each("text, merge", [("f1_macro", True), ("f1_macro", False), ("accuracy", True), ("cohen_kappa", False)])
 def test_cells_have_the_null_distribution_of_instances(text: str, *, merge: bool) -> None:
     a, b = two_systems(np.random.default_rng(2), 250, 5)
     call = parse_metric(text, task="multiclass")
@@ -195,7 +195,7 @@ def test_cells_have_the_null_distribution_of_instances(text: str, *, merge: bool
     assert tallies is not None
     parts = MergedDifferences(tallies) if merge else RowDifferences(doubled_rows(pair))
     cells = parts.differences(call, [parts.exchange.random(random_source(SEED), 2_000)])
-    assert ks_2samp(cells, per_instance(a, b, call, 1_000)).pvalue > 0.01
+    assert ks_2samp(cells, per_instance(a, b, call, 300)).pvalue > 0.01
 
 
 def test_merged_cells_are_far_fewer_than_instances() -> None:
@@ -244,10 +244,11 @@ def grouped(random: np.random.Generator) -> tuple[EvaluationInput, EvaluationInp
     return systems[0], systems[1]
 
 
-@pytest.mark.parametrize("maker", [few, several, grouped])
-@pytest.mark.parametrize("text", ["accuracy", "f1_macro"])
+@for_each("maker", [few, several, grouped])
+@for_each("text", ["accuracy", "f1_macro"])
 def test_exchangeable_systems_are_called_different_no_more_often_than_the_level(maker: Maker, text: str) -> None:
-    random, call, simulated = np.random.default_rng(4), parse_metric(text, task="multiclass"), 400
+    simulated = 400 if is_thorough() else 100
+    random, call = np.random.default_rng(4), parse_metric(text, task="multiclass")
     p_values = []
     for at in range(simulated):
         test = Randomization(Pair.of(*maker(random), "labels"))

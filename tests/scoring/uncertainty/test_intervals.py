@@ -96,7 +96,7 @@ def test_a_perfect_system_has_no_interval_without_width_and_note() -> None:
 
 @pytest.mark.parametrize("task", TASK_KINDS)
 @given(data=st.data())
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=3, deadline=None)
 def test_every_metric_gives_an_interval_or_a_reason(task: TaskKind, data: st.DataObject) -> None:
     of = data.draw(cases(task))
     wanted = [call for call in calls(of) if call.metric.scalar]

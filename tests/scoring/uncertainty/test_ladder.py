@@ -23,6 +23,7 @@ from app.scoring.uncertainty.ladder import (
     output_bits,
 )
 from app.scoring.uncertainty.ladder_wording import announce_guarantee, describe_guarantee
+from tests.each_case import for_each
 from tests.scoring.case_builder import case as build_case
 
 AUTO = LadderRule(None)
@@ -191,7 +192,7 @@ def test_declared_means_are_the_means_of_their_values_on_single_instances(key: s
     assert value(list(range(5))) == pytest.approx(sum(single) / 5)
 
 
-@pytest.mark.parametrize("text", ["f1_samples:both_empty=skip", "f1_macro", "auc"])
+@for_each("text", ["f1_samples:both_empty=skip", "f1_macro", "auc"])
 def test_what_leaves_instances_out_is_no_mean_over_all(text: str) -> None:
     assert not is_instance_mean(parse_metric(text))
 

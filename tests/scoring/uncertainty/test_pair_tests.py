@@ -18,6 +18,7 @@ from app.scoring.uncertainty.pair_tests import (
 )
 from app.scoring.uncertainty.seeds import derive_seed
 from app.scoring.uncertainty.small_samples import PairTest, exact_mcnemar, holm, holm_levels, out_of_reach
+from tests.each_case import for_each
 
 SEED = derive_seed("0", "pair", "all", "mean")
 
@@ -31,9 +32,7 @@ def by_enumeration(differences: list[float]) -> float:
     return sum(one >= observed - 1e-9 for one in sums) / len(sums)
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "p"), [(18, 18, 1.000), (33, 31, 0.901), (37, 31, 0.545), (26, 25, 1.000), (31, 28, 0.795)]
-)
+@for_each("first, second, p", [(18, 18, 1.000), (33, 31, 0.901), (37, 31, 0.545), (26, 25, 1.000), (31, 28, 0.795)])
 def test_published_discordant_pairs_have_their_exact_p(first: int, second: int, p: float) -> None:
     assert round(exact_mcnemar(first, second), 3) == p
 
@@ -124,7 +123,7 @@ def test_right_and_wrong_are_tested_by_mcnemar() -> None:
     assert SignFlipTests(right.astype(float), SEED)([(0, 1)], family=1)[0].p_value == exact_mcnemar(9, 2)
 
 
-@pytest.mark.parametrize("alpha", [0.01, 0.05, 0.1, 0.5])
+@for_each("alpha", [0.01, 0.05, 0.1, 0.5])
 def test_exchangeable_systems_reach_a_level_no_more_often_than_it_says(alpha: float) -> None:
     generator = np.random.default_rng(11)
     reached = []

@@ -14,6 +14,7 @@ from app.scoring.evaluation_input import EvaluationInput, Grouping, Labels
 from app.scoring.uncertainty.paired import GROUPS_EXCHANGEABLE, INSTANCES_EXCHANGEABLE
 from app.scoring.uncertainty.randomization import affordable_rounds
 from app.scoring.uncertainty.small_samples import exact_mcnemar
+from tests.each_case import for_each
 from tests.golden.reference_data import challenge_folder, load_vector
 from tests.reference_material import needs_shared
 from tests.scoring.case_builder import case
@@ -49,9 +50,7 @@ def test_the_golden_vector_exactly() -> None:
         assert (comparison.rounds, comparison.exact) == (expected["permutations"], True)
 
 
-@pytest.mark.parametrize(
-    ("only_a", "only_b", "p_value"), [(18, 18, 1.0), (33, 31, 0.901), (37, 31, 0.545), (26, 25, 1.0), (31, 28, 0.795)]
-)
+@for_each("only_a, only_b, p_value", [(18, 18, 1.0), (33, 31, 0.901), (37, 31, 0.545), (26, 25, 1.0), (31, 28, 0.795)])
 def test_exact_mcnemar(only_a: int, only_b: int, p_value: float) -> None:
     n = only_a + only_b + 40
     right = [True] * only_a + [False] * only_b
@@ -206,7 +205,7 @@ def test_a_group_that_holds_everything_can_show_nothing() -> None:
     assert any("one group" in note for note in found.notes)
 
 
-@pytest.mark.parametrize("text", ["f1_macro", "cohen_kappa"])
+@for_each("text", ["f1_macro", "cohen_kappa"])
 def test_a_group_of_each_instance_is_like_no_groups(text: str) -> None:
     a, b = two_systems(np.random.default_rng(12), 10, 3, (0.8, 0.5))
     codes = np.arange(10)
@@ -228,7 +227,7 @@ def test_identical_systems() -> None:
     assert found["accuracy"].mcnemar_p == 1.0
 
 
-@pytest.mark.parametrize("groups", [None, ["x", "y", "x", "z"]])
+@for_each("groups", [None, ["x", "y", "x", "z"]])
 def test_identical_label_sets_and_scores(groups: list[str] | None) -> None:
     sets = [["a"], ["b"], ["a", "b"], []]
     scores = [[0.9, 0.2], [0.3, 0.4], [0.8, 0.7], [0.1, 0.2]]
@@ -280,7 +279,7 @@ def test_exchanges_without_a_value_count_as_reaching_the_difference() -> None:
     assert any("is null after" in note for note in comparison.notes)
 
 
-@pytest.mark.parametrize("rounds", [0, -1, 2_000_000])
+@for_each("rounds", [0, -1, 2_000_000])
 def test_impossible_numbers_of_rounds_are_refused(rounds: int) -> None:
     a, b = two_systems(np.random.default_rng(14), 30, 3)
     with pytest.raises(InvalidContent, match="rounds"):

@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pytest
 from scipy.stats import rankdata
 
 from app.scoring.declaration.metric import CATALOGUE, PROBABILITIES, RANKING, SCORES, MetricCall
@@ -13,6 +12,7 @@ from app.scoring.declaration.task import TASK_KINDS, TaskKind
 from app.scoring.evaluate import evaluate
 from app.scoring.evaluation_input import EvaluationInput
 from app.scoring.uncertainty.rank_scores import as_seen, seen_by
+from tests.each_case import for_each
 from tests.scoring.case_builder import case
 from tests.scoring.strategies import parsed_call
 from tests.scoring.uncertainty.pairs import compare, compare_calls
@@ -55,8 +55,8 @@ def metric(key: str, of: EvaluationInput) -> MetricCall:
     return parsed_call(CATALOGUE[key], of, {})
 
 
-@pytest.mark.parametrize("n", [6, 25])
-@pytest.mark.parametrize("task", TASK_KINDS)
+@for_each("n", [6, 25])
+@for_each("task", TASK_KINDS)
 def test_p_does_not_change_if_the_scores_of_either_system_are_transformed(task: TaskKind, n: int) -> None:
     """With few instances all exchanges are tried, with more some are drawn."""
     a, b = scored(task, n, seed=n)
@@ -73,7 +73,7 @@ def test_p_does_not_change_if_the_scores_of_either_system_are_transformed(task: 
                 assert found[text].discordant == comparison.discordant, (name, text)
 
 
-@pytest.mark.parametrize(("key", "task"), RANK_METRICS)
+@for_each("key, task", RANK_METRICS)
 def test_ranks_do_not_change_the_value_of_a_metric(key: str, task: TaskKind) -> None:
     a, _ = scored(task, 20, seed=1)
     call = metric(key, a)
@@ -88,7 +88,7 @@ def test_exchanged_scores_would_not_be_invariant() -> None:
     assert compare(transformed(a, np.sqrt), b, "brier", rounds=499)["brier"].p_value != brier
 
 
-@pytest.mark.parametrize(("key", "axis"), [("auc_ovr_macro", 0), ("auc_ovr_micro", None), ("top_k_accuracy", 1)])
+@for_each("key, axis", [("auc_ovr_macro", 0), ("auc_ovr_micro", None), ("top_k_accuracy", 1)])
 def test_mid_ranks_are_those_of_scipy(key: str, axis: int | None) -> None:
     a, _ = scored("multiclass", 30, seed=4)
     assert a.scores is not None

@@ -13,6 +13,7 @@ from app.scoring.uncertainty.board_plan import plan_board
 from app.scoring.uncertainty.rank_sets import Board, RankSets, rank_sets
 from app.scoring.uncertainty.small_samples import Pair, PairTest
 from app.scoring.uncertainty.step_down import step_down
+from tests.each_case import for_each
 from tests.scoring.uncertainty.boards import board_of, large, plain_step_down, right_and_wrong
 
 RATES = st.lists(st.sampled_from([0.1, 0.3, 0.5, 0.7, 0.9]), min_size=1, max_size=8)
@@ -186,7 +187,7 @@ def test_a_row_that_is_often_null_is_not_compared_and_does_not_harm_others() -> 
     assert sets.draws == 999
 
 
-@pytest.mark.parametrize("size", [0, 1])
+@for_each("size", [0, 1])
 def test_boards_of_no_and_of_one_row_have_an_answer(size: int) -> None:
     sets = rank_sets(Board(np.ones(size), np.ones((size, 50)), np.zeros((size, size), dtype=int), 1))
     assert [(row.rank, row.rank_low, row.rank_high) for row in sets.rows] == [(1, 1, 1)] * size
@@ -230,7 +231,7 @@ def test_json_has_the_pairs_by_row() -> None:
     assert document["rows"][1]["rank_low"] == 2
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@for_each("seed", [0, 1])
 def test_beyond_the_budget_the_choice_of_the_first_rows_shows_no_difference(seed: int) -> None:
     random = np.random.default_rng(seed)  # the step-down test of the first rows alone rejects
     values = random.standard_normal(1_100)

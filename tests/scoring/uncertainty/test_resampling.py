@@ -13,6 +13,7 @@ from app.scoring.uncertainty.draw_values import draw_values
 from app.scoring.uncertainty.draws import unit_draws
 from app.scoring.uncertainty.resampling import Resampling, collapse, in_order_of
 from app.scoring.uncertainty.seeds import random_source
+from tests.each_case import for_each
 from tests.scoring.case_builder import case
 
 CLASSES = ("a", "b", "c")
@@ -47,7 +48,7 @@ def test_cells_stand_for_all_instances_and_do_not_depend_on_the_order_of_classes
     assert (2 - other.case.gold.codes).tolist() == cells.case.gold.codes.tolist()
 
 
-@pytest.mark.parametrize("call", CALLS, ids=lambda call: call.text)
+@for_each("call", CALLS)
 def test_cells_have_the_distribution_of_instances(call: object) -> None:
     of = example(200)
     by_cells = Resampling.of(of, CALLS)

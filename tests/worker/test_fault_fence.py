@@ -1,140 +1,35 @@
 """A worker that lost its task changes nothing, and crashes and interruptions count up to their caps."""
 
-import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import func, select, text
+from sqlalchemy import select, text
 
 from app.actions.scoring_tasks.claim_tasks import ClaimedTask, claim_tasks
 from app.actions.scoring_tasks.rescore_group import claim_rescoring_group, rescore_group
-from app.actions.scoring_tasks.score_submission import (
-    RetryLimits,
-    WorkerContext,
-    compute_task_outcome,
-    release_task,
-    requeue_expired_leases,
-    requeue_interrupted_tasks,
-)
-from app.actions.scoring_tasks.settle_in_groups import GroupSettlement
-from app.files.folder import FolderFileStore
-from app.prepared.gold_folder import PreparedGoldFolder
-from app.queue import Queue
-from app.queue.jobs import JobTable
+from app.actions.scoring_tasks.score_submission import release_task, requeue_expired_leases
 from app.queue.local import LocalQueue
 from app.scoring import SCORER_VERSION
-from app.scoring_processes import ScoringProcessCrashed, ScoringProcesses
-from app.scoring_processes.messages import GoldFileNeeded, Reply, Request, ScorePredictions
+from app.scoring_processes import ScoringProcessCrashed
 from app.settings import Settings
 from app.store import clock
 from app.store.queries import tasks
-from app.store.session import Database
-from app.store.tables import GoldVersion, QuotaEntry, Score, ScoreTask, Submission
+from app.store.tables import QuotaEntry, ScoreTask, Submission
 from app.task_priorities import RESCORING_PRIORITY, SUBMISSION_PRIORITY
 from app.worker.process_pool import ScoringProcessPool
 from app.worker.process_settings import create_process_pool
-from tests.faults.inspection import CORRECT_PREDICTIONS, GOLD
-from tests.migrated_databases import migrate_by_copy
-from tests.store.sample_rows import fill_tables
-
-CAPS = RetryLimits(crashes=2, interruptions=2)
-
-
-class Store:
-    """A database and files with one submission in the queue, paid for by its team."""
-
-    def __init__(self, settings: Settings) -> None:
-        migrate_by_copy(settings)
-        self.db = Database(settings)
-        self.files = FolderFileStore(settings)
-        self.queue: Queue = LocalQueue(lambda _count, _woken: [], slots=1) if self.db.sqlite else JobTable()
-        with self.db.write() as session:
-            ids = fill_tables(session)
-            session.get_one(GoldVersion, ids.gold).file_key = self.keep(GOLD)
-            session.get_one(Submission, ids.submission).file_key = self.keep(CORRECT_PREDICTIONS)
-            session.delete(session.scalars(select(Score)).one())
-
-    def keep(self, content: Any) -> str:
-        upload = self.files.begin()
-        upload.write(json.dumps(content).encode())
-        return upload.finish().key
-
-    def claim(self) -> ClaimedTask:
-        with self.db.write() as session:
-            for task in session.scalars(select(ScoreTask)):
-                task.not_before = None  # whatever it was made to wait for is over
-            session.flush()
-            (claim,) = claim_tasks(session, self.queue, 1)
-        return claim
-
-    def requeue(self) -> int:
-        with self.db.write() as session:
-            return requeue_interrupted_tasks(session, self.bench(Dying()))
-
-    def bench(self, children: ScoringProcesses, caps: RetryLimits = CAPS) -> WorkerContext:
-        return WorkerContext(db=self.db, files=self.files, processes=children, queue=self.queue, retry_limits=caps)
-
-    def state(self) -> tuple[str, str, list[str], int]:
-        """Status of task and submission, the ledger, and how many scores there are."""
-        with self.db.read() as session:
-            task = session.scalars(select(ScoreTask)).one()
-            submission = session.scalars(select(Submission)).one()
-            ledger = list(session.scalars(select(QuotaEntry.kind).order_by(QuotaEntry.id)))
-            scores = session.scalars(select(func.count()).select_from(Score)).one()
-        return task.status, submission.status, ledger, scores
-
-    def task(self) -> ScoreTask:
-        with self.db.read() as session:
-            return session.scalars(select(ScoreTask)).one()
-
-
-def score_submission(context: WorkerContext, claim: ClaimedTask) -> str | None:
-    """Score a claimed task and settle it, as a worker does that stops after it."""
-    settlement = GroupSettlement(context, lambda _session, _count, _moment: [], lambda _claim: None)
-    return settlement.settle(claim, compute_task_outcome(context, claim.job), lambda: False).submission_id
-
-
-class Interrupted:
-    """Children whose answer, other than that they need the gold first, comes only after something else has happened."""
-
-    def __init__(self, pool: ScoringProcessPool, meanwhile: Callable[[], object]) -> None:
-        self._pool = pool
-        self._meanwhile = meanwhile
-
-    def call(self, request: Request) -> Reply:
-        answer = self._pool.call(request)
-        if not isinstance(answer, GoldFileNeeded):
-            self._meanwhile()
-        return answer
-
-    @property
-    def prepared_gold(self) -> PreparedGoldFolder | None:
-        return self._pool.prepared_gold
-
-    def close(self) -> None:
-        """The pool belongs to the test."""
-
-
-class Dying:
-    """Children that die of every request."""
-
-    prepared_gold = None
-
-    def call(self, request: Request) -> Reply:
-        assert isinstance(request, ScorePredictions)
-        raise ScoringProcessCrashed("it ended with status -9")
-
-    def close(self) -> None:
-        """There is nothing to end."""
+from tests import preloaded_scoring
+from tests.worker.fault_store import CAPS, Dying, Interrupted, Store, score_submission
 
 
 @pytest.fixture(scope="module")
 def pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ScoringProcessPool]:
     made = create_process_pool(Settings(data_dir=tmp_path_factory.mktemp("pool")), 1)
-    yield made
+    with preloaded_scoring.use_preloaded_scoring(preloaded_scoring.loader()):
+        yield made
     made.close()
 
 
@@ -145,6 +40,7 @@ def store(settings: Settings) -> Iterator[Store]:
     made.db.close()
 
 
+@pytest.mark.both_databases
 def test_a_worker_that_lost_its_task_to_another_one_writes_nothing(store: Store, pool: ScoringProcessPool) -> None:
     old = store.claim()
     newer: list[ClaimedTask] = []
@@ -201,6 +97,7 @@ def test_a_retry_takes_another_turn_after_a_crash_but_not_after_an_interruption(
     assert store.task().turn == first + 1
 
 
+@pytest.mark.both_databases
 def test_interruptions_requeue_a_task_until_their_cap_and_then_fail_it(store: Store) -> None:
     for number in (1, 2):
         store.claim()
@@ -211,12 +108,11 @@ def test_interruptions_requeue_a_task_until_their_cap_and_then_fail_it(store: St
     store.claim()
     assert store.requeue() == 1
     assert store.state() == ("failed", "failed", ["reserve", "refund"], 0)
-    failure = store.task().failure
-    assert failure is not None
-    assert failure["code"] == "interrupted"
+    assert store.task().failure == {"code": "interrupted", "detail": "Scoring was interrupted 3 times."}
     assert store.requeue() == 0
 
 
+@pytest.mark.both_databases
 def test_each_interruption_waits_longer_than_the_one_before(store: Store) -> None:
     store.claim()
     store.requeue()
@@ -232,6 +128,7 @@ def test_each_interruption_waits_longer_than_the_one_before(store: Store) -> Non
     assert before <= until - timedelta(seconds=1) <= after
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize(("priority", "jobs"), [(SUBMISSION_PRIORITY, 1), (RESCORING_PRIORITY, 0)])
 def test_a_requeued_task_wakes_the_queue_unless_it_is_a_rescoring(store: Store, priority: int, jobs: int) -> None:
     with store.db.write() as session:
@@ -246,6 +143,7 @@ def test_a_requeued_task_wakes_the_queue_unless_it_is_a_rescoring(store: Store, 
         assert session.scalar(text("SELECT count(*) FROM procrastinate_jobs")) == jobs
 
 
+@pytest.mark.both_databases
 def test_a_task_whose_lease_ran_out_is_given_back_as_an_interruption(store: Store, pool: ScoringProcessPool) -> None:
     lost = store.claim()
     with store.db.write() as session:
@@ -336,6 +234,7 @@ def test_a_newer_scorer_that_refuses_a_scored_file_fails_its_task_and_changes_no
     assert "unknown_label: 1" in failure["detail"]
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize(("newer", "status"), [(0, "done"), (1, "failed")])
 def test_a_rescoring_that_refuses_a_scored_file_leaves_the_stored_scores(
     store: Store, pool: ScoringProcessPool, monkeypatch: pytest.MonkeyPatch, newer: int, status: str

@@ -1,7 +1,6 @@
-"""Uploads that break off, disks that are short, and many writers at once."""
+"""Files that are refused, disks that are short, and many writers at once."""
 
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,13 +11,12 @@ from typing import Any
 import pytest
 
 from app.errors import Unavailable
-from tests.api.in_process_app import ADMIN_TOKEN, ServedApp, app_settings, serve_app
+from tests.api.in_process_app import ServedApp, app_settings, serve_app
 from tests.faults.inspection import CORRECT_PREDICTIONS, GOLD
-from tests.live_service import MAX_WAIT_SECONDS, eventually, open_challenge
+from tests.live_service import MAX_WAIT_SECONDS, open_challenge
+from tests.settle import settle
 
 SUBMISSIONS = "/challenges/pets/phases/main/submissions"
-HEAD = f"POST /api/v1{SUBMISSIONS}?team=Blue HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {ADMIN_TOKEN}\r\n"
-JSON = "Content-Type: application/json\r\n"
 
 
 @pytest.fixture(scope="module")
@@ -37,27 +35,6 @@ def files_in(folder: Path) -> list[str]:
     return sorted(path.name for path in (folder / "files" / "uploads").iterdir())
 
 
-@pytest.mark.parametrize(
-    "raw_request",
-    [
-        f"{HEAD}{JSON}Content-Length: 3000000\r\n\r\n" + '{"t1": "' + "a" * 2_000_000,
-        f"{HEAD}{JSON}Transfer-Encoding: chunked\r\n\r\n200000\r\n" + "a" * 0x200000 + "\r\n",
-    ],
-    ids=["length", "chunked"],
-)
-def test_a_client_that_hangs_up_midway_leaves_no_file_and_no_row(
-    running: ServedApp, folder: Path, raw_request: str
-) -> None:
-    before = files_in(folder)
-    items = running.admin().get(SUBMISSIONS).json()["items"]
-    host, port = running.url.removeprefix("http://").split(":")
-    with socket.create_connection((host, int(port)), timeout=MAX_WAIT_SECONDS) as connection:
-        connection.sendall(raw_request.encode())
-        eventually(lambda: any(name.endswith(".part") for name in files_in(folder)), "the upload has begun")
-    eventually(lambda: files_in(folder) == before, "nothing of it is left")
-    assert running.admin().get(SUBMISSIONS).json()["items"] == items
-
-
 def test_forty_writers_at_once_are_all_served(running: ServedApp, folder: Path) -> None:
     admin = running.admin()
     before = len(files_in(folder))
@@ -69,10 +46,8 @@ def test_forty_writers_at_once_are_all_served(running: ServedApp, folder: Path) 
         assert list(writers.map(write, range(40), timeout=MAX_WAIT_SECONDS)) == [202] * 40
     assert len(files_in(folder)) == before + 40
 
-    def board() -> int:
-        return len(admin.board("pets").json()["rows"])
-
-    eventually(lambda: board() == 40, "all stand on the board")
+    settle(running)
+    assert len(admin.board("pets").json()["rows"]) == 40
 
 
 def test_one_name_wanted_by_many_at_once_is_given_once(running: ServedApp) -> None:
@@ -163,32 +138,6 @@ except StorageAlmostFull:
 def test_a_disk_that_fills_up_at_the_last_byte_is_storage_short_and_leaves_nothing(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", FULL, str(tmp_path)], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "short []\n"), done.stderr
-
-
-@pytest.fixture(scope="module")
-def impatient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ServedApp, Path]]:
-    """A service that waits for the next bytes of a body for 0.3 s."""
-    data = tmp_path_factory.mktemp("impatient") / "data"
-    with serve_app(app_settings(data)) as patient:
-        open_challenge(patient.admin(), "pets", GOLD)
-    with serve_app(app_settings(data, upload_idle=0.3)) as service:
-        yield service, data
-
-
-@pytest.mark.parametrize(
-    ("request_line", "body"),
-    [(HEAD, '{"t1"'), ("POST /api/v1/tokens HTTP/1.1\r\nHost: x\r\n", '{"email":')],
-    ids=["file", "JSON"],
-)
-def test_a_body_that_stops_coming_is_given_up(impatient: tuple[ServedApp, Path], request_line: str, body: str) -> None:
-    service, data = impatient
-    before = files_in(data)
-    host, port = service.url.removeprefix("http://").split(":")
-    with socket.create_connection((host, int(port)), timeout=MAX_WAIT_SECONDS) as connection:
-        connection.sendall(f"{request_line}{JSON}Content-Length: 3000\r\n\r\n{body}".encode())
-        answer = connection.recv(65536)
-    assert answer.startswith(b"HTTP/1.1 408 ")
-    assert files_in(data) == before
 
 
 def test_a_repetition_is_answered_though_its_own_copy_cannot_be_removed_now(

@@ -1,22 +1,52 @@
-"""Over a real service: many files of one user delay another's by one, and what is cancelled or barred leaves the queue."""
+"""Over a service: many files of one user delay another's by one, and what is cancelled or barred leaves the queue."""
 
+import os
+import secrets
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from datetime import datetime
+from typing import Any
 
 import pytest
+from sqlalchemy import text
 
-from tests.faults.inspection import CORRECT_PREDICTIONS, GOLD, frozen_scoring, query_rows, submission_status
-from tests.live_service import Caller, Live, eventually, open_challenge
+from tests.api.in_process_app import ServedApp, app_settings, serve_app
+from tests.faults.inspection import CORRECT_PREDICTIONS, GOLD, frozen_children, submission_status
+from tests.live_service import PASSWORD, Caller, eventually, open_challenge
 
 MAIN = "/challenges/pets/phases/main"
 
 
+class Site:
+    """A service in the process of the tests, whose scoring can be held up."""
+
+    def __init__(self, served: ServedApp) -> None:
+        self.admin = served.admin
+        self._served = served
+
+    def person(self, name: str) -> Caller:
+        """A new account, logged in."""
+        account = {"email": f"{name}-{secrets.token_hex(4)}@example.org", "password": PASSWORD}
+        self.admin().post("/users", json={"name": name, **account}).raise_for_status()
+        answer = self._served.caller().post("/tokens", json=account).raise_for_status()
+        return self._served.caller(answer.json()["token"])
+
+    def frozen_scoring(self) -> AbstractContextManager[list[int]]:
+        """Whatever scoring processes are asked meanwhile stays unanswered."""
+        return frozen_children(os.getpid())
+
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        """The rows of a query."""
+        with self._served.app.state.service.db.read() as session:
+            return [tuple(row) for row in session.execute(text(query))]
+
+
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    service = Live(tmp_path_factory.mktemp("turns") / "data", scoring_seconds="600").start()
-    open_challenge(service.admin(), "pets", GOLD, phases=[{"name": "main", "quota": {"per_day": 100}}])
-    yield service
-    service.kill()
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    with serve_app(app_settings(tmp_path_factory.mktemp("turns") / "data", scoring_seconds=600)) as served:
+        open_challenge(served.admin(), "pets", GOLD, phases=[{"name": "main", "quota": {"per_day": 100}}])
+        served.admin().submit("pets", CORRECT_PREDICTIONS, team="First")  # so that the scoring process has started
+        yield Site(served)
 
 
 def send(caller: Caller, **query: str) -> str:
@@ -34,16 +64,13 @@ def under_way(caller: Caller, submission: str) -> None:
     eventually(lambda: submission_status(caller, submission) == "running", "the first is being scored")
 
 
-def finished_order(service: Live) -> list[str]:
-    return [
-        row[0]
-        for row in query_rows(service, "SELECT id FROM submissions WHERE status = 'finished' ORDER BY finished_at")
-    ]
+def finished_order(site: Site) -> list[str]:
+    return [row[0] for row in site.rows("SELECT id FROM submissions WHERE status = 'finished' ORDER BY finished_at")]
 
 
-def test_twenty_files_of_one_user_delay_that_of_another_by_one(site: Live) -> None:
+def test_twenty_files_of_one_user_delay_that_of_another_by_one(site: Site) -> None:
     greedy, modest = site.person("Greedy").join("pets", "Greedy"), site.person("Modest").join("pets", "Modest")
-    with frozen_scoring(site):
+    with site.frozen_scoring():
         many = [send(greedy) for _ in range(20)]
         under_way(greedy, many[0])
         baselines = [send(site.admin(), team=f"base {number}", baseline="true") for number in range(3)]
@@ -57,7 +84,7 @@ def test_twenty_files_of_one_user_delay_that_of_another_by_one(site: Live) -> No
             sent: place(site.admin(), sent) for sent in (*many, *baselines, one)
         }
     eventually(lambda: submission_status(greedy, many[-1]) == "finished", "all are scored")
-    with frozen_scoring(site):  # now that something was scored, the time is known
+    with site.frozen_scoring():  # now that something was scored, the time is known
         under_way(modest, send(modest))
         last = send(modest)
         seen = modest.get(f"/submissions/{last}").json()
@@ -73,9 +100,9 @@ def test_twenty_files_of_one_user_delay_that_of_another_by_one(site: Live) -> No
     assert [each for each in order if each in many] == many
 
 
-def test_what_is_cancelled_leaves_the_queue_and_gives_back_its_quota(site: Live) -> None:
+def test_what_is_cancelled_leaves_the_queue_and_gives_back_its_quota(site: Site) -> None:
     blue = site.person("Blue").join("pets", "Azure")
-    with frozen_scoring(site):
+    with site.frozen_scoring():
         first, second, third = (send(blue) for _ in range(3))
         under_way(blue, first)
         assert (place(blue, second), place(blue, third)) == (1, 2)
@@ -88,11 +115,9 @@ def test_what_is_cancelled_leaves_the_queue_and_gives_back_its_quota(site: Live)
         assert place(blue, third) == 1
         assert site.person("Rival").post(f"/submissions/{third}/cancel").status_code == 404
     eventually(lambda: submission_status(blue, third) == "finished", "the others are scored")
-    ledger = query_rows(site, f"SELECT kind, reason FROM quota_entries WHERE submission_id = '{second}' ORDER BY id")
+    ledger = site.rows(f"SELECT kind, reason FROM quota_entries WHERE submission_id = '{second}' ORDER BY id")
     assert ledger == [("reserve", "admitted"), ("refund", "cancelled")]
-    assert query_rows(site, f"SELECT status, attempt FROM score_tasks WHERE submission_id = '{second}'") == [
-        ("cancelled", 0)
-    ]
+    assert site.rows(f"SELECT status, attempt FROM score_tasks WHERE submission_id = '{second}'") == [("cancelled", 0)]
     assert blue.post(f"/submissions/{first}/cancel").json()["code"] == "not_cancellable"
 
 
@@ -100,11 +125,11 @@ def invalid(caller: Caller) -> int:
     return int(caller.get(f"{MAIN}/quota").json()["used"]["invalid_per_day"])
 
 
-def test_what_a_team_cancels_counts_as_invalid_and_what_organizers_take_out_does_not(site: Live) -> None:
+def test_what_a_team_cancels_counts_as_invalid_and_what_organizers_take_out_does_not(site: Site) -> None:
     quota = {"per_day": 100, "invalid_per_day": 3}
     assert site.admin().patch(MAIN, json={"quota": quota}).status_code == 200
     busy, lime = site.person("Busy").join("pets", "Busy"), site.person("Lime").join("pets", "Lime")
-    with frozen_scoring(site):
+    with site.frozen_scoring():
         waiting = [send(busy) for _ in range(2)]
         under_way(busy, waiting[0])
         assert site.admin().post(f"/submissions/{send(lime)}/cancel").json()["status"] == "cancelled"
@@ -127,23 +152,23 @@ def test_what_a_team_cancels_counts_as_invalid_and_what_organizers_take_out_does
     assert site.admin().patch(MAIN, json={"quota": {"per_day": 100}}).status_code == 200
 
 
-def test_an_organizer_may_cancel_what_is_being_scored_and_nothing_of_it_is_published(site: Live) -> None:
+def test_an_organizer_may_cancel_what_is_being_scored_and_nothing_of_it_is_published(site: Site) -> None:
     green = site.person("Green").join("pets", "Green")
-    with frozen_scoring(site):
+    with site.frozen_scoring():
         one = send(green)
         under_way(green, one)
         assert site.admin().post(f"/submissions/{one}/cancel").json()["status"] == "cancelled"
         other = send(green)
     eventually(lambda: submission_status(green, other) == "finished", "the child is free again")
     assert submission_status(green, one) == "cancelled"
-    assert query_rows(site, f"SELECT count(*) FROM scores WHERE submission_id = '{one}'") == [(0,)]
+    assert site.rows(f"SELECT count(*) FROM scores WHERE submission_id = '{one}'") == [(0,)]
 
 
-def test_barring_takes_all_that_waits_out_of_the_queue_and_publishes_nothing_more(site: Live) -> None:
+def test_barring_takes_all_that_waits_out_of_the_queue_and_publishes_nothing_more(site: Site) -> None:
     red, gray = site.person("Red").join("pets", "Red"), site.person("Gray").join("pets", "Gray")
     listed = site.admin().get("/challenges/pets/registrations", params={"limit": 100}).json()["items"]
     (own,) = [each["id"] for each in listed if each["team"]["name"] == "Red"]
-    with frozen_scoring(site):
+    with site.frozen_scoring():
         withdrawn = [send(red) for _ in range(4)]
         under_way(red, withdrawn[0])
         remaining = send(gray)
@@ -160,6 +185,6 @@ def test_barring_takes_all_that_waits_out_of_the_queue_and_publishes_nothing_mor
         lambda: submission_status(site.admin(), on_behalf) == "finished", "what organizers entered is scored too"
     )
     for each in withdrawn:
-        assert query_rows(site, f"SELECT count(*) FROM scores WHERE submission_id = '{each}'") == [(0,)]
-        ledger = query_rows(site, f"SELECT kind, reason FROM quota_entries WHERE submission_id = '{each}' ORDER BY id")
+        assert site.rows(f"SELECT count(*) FROM scores WHERE submission_id = '{each}'") == [(0,)]
+        ledger = site.rows(f"SELECT kind, reason FROM quota_entries WHERE submission_id = '{each}' ORDER BY id")
         assert ledger == [("reserve", "admitted"), ("refund", "barred")]
