@@ -65,8 +65,7 @@ def _mark(stage: Stage, state: str, fill: dict[str, str]) -> None:
     _ok(admin.post(f"{path}/files", params=offered, content=b"id\n"))
     _ok(admin.post(f"{path}/invitations", json={"note": "zqinvitation"}))
     _mark_gold(admin, f"{path}/phases/main/gold")
-    sent = [fill["submission_id"], *_mark_submissions(stage, slug, state)]
-    fill["submissions"] = " ".join(sent)
+    fill["submissions"] = " ".join([fill["submission_id"], *_mark_submissions(stage, slug, state)])
     if state != "draft":
         _mark_people(stage, path, fill)
     if state == "anonymous":
@@ -82,7 +81,7 @@ def _mark_gold(admin: Caller, path: str) -> None:
 
 
 def _mark_submissions(stage: Stage, slug: str, state: str) -> list[str]:
-    """Entries of two teams and of the organizers, one of which is disqualified; gives their ids."""
+    """Entries of the captain, of another team, which is disqualified, and of the organizers; gives their ids in this order."""
     admin, sent = stage.callers["adm"], list[str]()
 
     def submit(who: str, mark: str, **query: Any) -> None:
@@ -95,11 +94,11 @@ def _mark_submissions(stage: Stage, slug: str, state: str) -> list[str]:
 
     if state not in {"draft", "before"}:
         submit("cap", "cap")
+        rejected = stage.callers["cap"].submit(slug, {"t1": "zqwronglabel"}, method="zqrejected")
+        sent.append(rejected.json()["id"])
         submit("riv", "riv")
         reason = {"reason": "zqdisqualified"}
         _ok(admin.post(f"/submissions/{sent[-1]}/disqualify", json=reason))
-        rejected = stage.callers["cap"].submit(slug, {"t1": "zqwronglabel"}, method="zqrejected")
-        sent.append(rejected.json()["id"])
     submit("own", "baseline", team="zqbaseline", baseline="true")
     submit("own", "test", test="true")
     return sent
