@@ -22,10 +22,12 @@ BUILD_SECONDS = 1.0
 SOON_SECONDS = 10.0
 """What is tried again only later than that waits for something that does not happen by itself, such as a lost file."""
 
+# Nobody computes the intervals that an older scorer left undone once boards have switched to the newer one.
 WORK = {
     "submissions to be scored": "SELECT count(*) FROM score_tasks WHERE status IN ('queued', 'running') AND {soon}",
     "changed boards": "SELECT count(*) FROM board_changes",
-    "intervals and comparisons": "SELECT count(*) FROM analysis_tasks WHERE status IN ('queued', 'running') AND {soon}",
+    "intervals and comparisons": "SELECT count(*) FROM analysis_tasks WHERE status IN ('queued', 'running') AND {soon} "
+    "AND (scorer_version IS NULL OR scorer_version >= (SELECT max(scorer_version) FROM phases))",
     "previews": "SELECT count(*) FROM board_previews WHERE status = 'scoring'",
     "imports": "SELECT count(*) FROM imports WHERE status IN ('queued', 'running')",
     "switches": "SELECT count(*) FROM board_switches WHERE status = 'pending'",
