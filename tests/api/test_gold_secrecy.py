@@ -13,7 +13,6 @@ import json
 import logging
 import re
 import secrets
-import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +22,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from multiprocessing import get_context
 from pathlib import Path
-from types import FrameType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 from unittest import mock
 from uuid import UUID
@@ -33,10 +32,6 @@ import pytest
 import structlog
 from starlette.routing import Route
 
-from app.formats import detect_file_kind
-from app.gold import load_gold
-from app.pipeline import SourceFile, score_predictions
-from app.scoring.declaration.metric_parser import parse_metric
 from app.worker.worker import Worker
 from tests import preloaded_scoring
 from tests.api.in_process_app import ServedApp, app_settings, openapi_document, serve_app
@@ -401,41 +396,3 @@ def test_no_work_depends_on_a_label(recordings: list[Recording]) -> None:
     ]
     assert different == []
     assert sum(sum(statements.values()) for _, statements in first.work) > len(first.work)
-
-
-@contextmanager
-def counted_calls() -> Iterator[Counter[str]]:
-    """The calls of functions while the block lasts, built-in ones included."""
-    calls: Counter[str] = Counter()
-
-    def note(frame: FrameType, event: str, argument: object) -> None:
-        if event == "call":
-            calls[f"{frame.f_code.co_filename}:{frame.f_code.co_qualname}"] += 1
-        elif event == "c_call":
-            calls[str(argument).partition(" at 0x")[0]] += 1
-
-    sys.setprofile(note)
-    try:
-        yield calls
-    finally:
-        sys.setprofile(None)
-
-
-@pytest.mark.parametrize("file", FILES)
-def test_scoring_a_file_makes_the_same_calls_whatever_the_labels_are(file: str, tmp_path: Path) -> None:
-    """Of every function, in reading and in scoring; both golds give the same counts."""
-    path = tmp_path / "predictions.json"
-    path.write_text(json.dumps(dict(zip(PUBLIC_IDS, file, strict=False))))
-    predictions = SourceFile(path, detect_file_kind(path.name, None, None))
-    metrics = [parse_metric(text, options={}, task="multiclass") for text in ("accuracy", "f1_macro", "mcc")]
-    made = []
-    for labels in (*PUBLIC, *PUBLIC):  # the first round computes what is kept
-        path = tmp_path / f"{labels}.json"
-        path.write_text(json.dumps(dict(zip(PUBLIC_IDS, labels, strict=True))))
-        gold, _ = load_gold(SourceFile(path, predictions.kind), task="multiclass")
-        assert gold is not None
-        with counted_calls() as calls:
-            outcome = score_predictions(gold, predictions, metrics)
-        made.append(({name: result.value for name, result in outcome.scores["all"].items()}, calls))
-    assert made[2] == made[3]
-    assert sum(made[2][1].values()) > 100

@@ -14,19 +14,17 @@ from typing import Any
 import pytest
 from alembic import command
 
-from app.doctor import all_checks, disk, run_checks, software
+from app.doctor import all_checks, run_checks, software
 from app.doctor.installation import Installation
 from app.settings import Settings
 from app.store import migrate
 from tests import preloaded_scoring
 from tests.cli.run_command import CommandResult, run_assay
 from tests.live_service import Live, free_port, open_challenge
-from tests.preloaded_scoring import use_preloaded_scoring
 from tests.settle import settle
 
 GOLD = [{"id": f"t{number}", "label": "cat" if number % 3 else "dog"} for number in range(12)]
-GOOD = {row["id"]: row["label"] for row in GOLD}
-QUOTA = {"per_day": 5}
+GOOD, QUOTA = {row["id"]: row["label"] for row in GOLD}, {"per_day": 5}
 Findings = Mapping[str, Mapping[str, str]]
 
 
@@ -44,7 +42,7 @@ def states(found: Findings, state: str) -> set[str]:
 
 def examine(data: Path, *words: str) -> Findings:
     """What is found; the scoring process that a check starts is a fork of one that has loaded its modules."""
-    with use_preloaded_scoring(preloaded_scoring.loader()):
+    with preloaded_scoring.use_preloaded_scoring(preloaded_scoring.loader()):
         return findings(run_assay("doctor", "--data-dir", data, "--json", *words))
 
 
@@ -112,17 +110,17 @@ def test_looking_changes_nothing(data: Path) -> None:
 def test_ranked_values_that_differ_are_repaired(data: Path) -> None:
     change(data, "UPDATE ranked_values SET ranking_key = 0.5")
     change(data, "UPDATE entry_counts SET entries = 9")
-    with use_preloaded_scoring(preloaded_scoring.loader()):
+    with preloaded_scoring.use_preloaded_scoring(preloaded_scoring.loader()):
         ran = run_assay("doctor", "--data-dir", data, "--json", "--repair")
     assert findings(ran)["database.ranked_values"]["state"] == "ok"
     assert "Corrected the ranked values of 1 submissions, and 1 numbers of entries." in ran.err
-    with use_preloaded_scoring(preloaded_scoring.loader()):
+    with preloaded_scoring.use_preloaded_scoring(preloaded_scoring.loader()):
         assert "of 0 submissions, and 0 numbers" in run_assay("doctor", "--data-dir", data, "--repair").out
 
 
 def test_people_get_a_line_for_each_check_with_the_remedy_below(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASSAY_PROT", "8001")
-    with use_preloaded_scoring(preloaded_scoring.loader()):
+    with preloaded_scoring.use_preloaded_scoring(preloaded_scoring.loader()):
         ran = run_assay("doctor", "--data-dir", data)
     lines = ran.out.splitlines()
     (place,) = [number for number, line in enumerate(lines) if "settings.unknown" in line]
@@ -361,25 +359,6 @@ def test_a_scoring_program_that_cannot_start_is_found(
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "broken"))
     finding = findings(run_assay("doctor", "--data-dir", data, "--json"))["scoring.child"]
     assert (finding["state"], "status 3" in finding["seen"]) == ("problem", True), finding
-
-
-def test_libraries_that_are_missing_or_old_are_found() -> None:
-    assert software.library_fault("numpy", "1.0") is None
-    assert "older than 999" in (software.library_fault("numpy", "999") or "")
-    assert software.library_fault("no-such-library", "1") == "no-such-library is missing"
-
-
-@pytest.mark.parametrize(
-    ("kind", "sqlite", "state"),
-    [
-        ("ext4", True, "ok"), ("nfs4", True, "problem"), ("fuse.sshfs", True, "problem"), ("nfs4", False, "ok"),
-        ("tmpfs", True, "warning"), ("overlay", False, "warning"),
-    ],
-)  # fmt: skip
-def test_the_disk_is_the_one_mounted_last_on_the_nearest_folder_above(kind: str, sqlite: bool, state: str) -> None:
-    mounts = f"/dev/a / xfs rw 0 0\nb /srv/my\\040data nfs rw 0 0\nc /srv/my\\040data {kind} rw 0 0\nd /srv/my btrfs rw 0 0\n"
-    assert disk.judge_file_system(Path("/srv/my data/assay.sqlite3"), mounts, sqlite=sqlite).state == state
-    assert disk.file_system_type(Path("/srv/my database"), mounts) == "xfs"
 
 
 def test_a_database_that_does_not_answer_hangs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,7 +38,7 @@ def test_fixtures_are_given_to_all_cases(tmp_path: Path, size: int) -> None:
 def test_no_case_at_all_fails() -> None:
     @for_each("one", [])
     def claim(one: str) -> None:
-        raise NotImplementedError(one)
+        raise RuntimeError(one)
 
     with pytest.raises(AssertionError, match="no case"):
         claim()
