@@ -7,13 +7,14 @@ from contextlib import contextmanager
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect, sync_playwright
 
 from tests.optional_tools import skip_or_fail
 
 APT_LINE = "apt-get install --no-install-recommends chromium fonts-dejavu-core"
 LOCALE = "en-GB"
 TIMEOUT_MILLISECONDS = 30_000.0
+expect.set_options(timeout=4 * TIMEOUT_MILLISECONDS)  # what a page follows may take as long as the machine is busy
 QUIET = (
     "--disable-background-networking",
     "--disable-component-update",
