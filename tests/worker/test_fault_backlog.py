@@ -2,8 +2,9 @@
 
 import os
 import signal
+import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -100,9 +101,10 @@ def test_work_of_a_time_to_come_is_done_after_somebody_set_the_clock_back_and_st
     with serve_app(settings) as service:
         open_challenge(service.admin(), "pets", GOLD)
         send(service, wait=60)
-        late = "UPDATE score_tasks SET status = 'queued', created_at = '2999-01-01 00:00:00.000000'"
-        execute(service, late)
-        execute(service, "DELETE FROM scores")
+    with closing(sqlite3.connect(tmp_path / "data" / "assay.sqlite3")) as database, database:
+        database.execute("PRAGMA foreign_keys = ON")
+        database.execute("UPDATE score_tasks SET status = 'queued', created_at = '2999-01-01 00:00:00.000000'")
+        database.execute("DELETE FROM scores")
     with serve_app(settings) as service:
         settle(service)
         with service.app.state.service.db.read() as session:
