@@ -16,6 +16,7 @@ from tests.api.conftest import GOLD
 from tests.api.in_process_app import ServedApp
 from tests.api.test_board_cache import BOARD, cached_boards, exchange, forget
 from tests.live_service import MAX_WAIT_SECONDS
+from tests.settle import settle
 
 ROWS = 9
 CSV = BOARD + "?format=csv"
@@ -28,6 +29,7 @@ def rows(app: ServedApp) -> ServedApp:
     for number in range(ROWS):
         sent = {row["id"]: row["label"] if at < number else "cat" for at, row in enumerate(GOLD)}
         assert app.admin().submit("digits", sent, team=f"Large {number} é").status_code == 201
+    settle(app)
     return app
 
 

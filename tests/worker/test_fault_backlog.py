@@ -2,10 +2,8 @@
 
 import os
 import signal
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from pathlib import Path
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -92,20 +90,3 @@ def rename(service: ServedApp, old: str, new: str) -> None:
 def execute(service: ServedApp, statement: str, **values: Any) -> None:
     with service.app.state.service.db.engine().begin() as connection:
         connection.execute(text(statement), values)
-
-
-def test_work_of_a_time_to_come_is_done_after_somebody_set_the_clock_back_and_started_the_service_again(
-    tmp_path: Path,
-) -> None:
-    settings = app_settings(tmp_path / "data")
-    with serve_app(settings) as service:
-        open_challenge(service.admin(), "pets", GOLD)
-        send(service, wait=60)
-    with closing(sqlite3.connect(tmp_path / "data" / "assay.sqlite3")) as database, database:
-        database.execute("PRAGMA foreign_keys = ON")
-        database.execute("UPDATE score_tasks SET status = 'queued', created_at = '2999-01-01 00:00:00.000000'")
-        database.execute("DELETE FROM scores")
-    with serve_app(settings) as service:
-        settle(service)
-        with service.app.state.service.db.read() as session:
-            assert session.scalar(text("SELECT count(*) FROM scores")) == 1
