@@ -17,15 +17,13 @@ MAX_CAUSE_LENGTH = 300  # characters of a driver's message
 class PeriodicJobs:
     """The threads of one service; a call that fails is logged and repeated at its next time."""
 
-    def __init__(self, pace: float = 1.0) -> None:
-        """`pace` is a factor on all intervals."""
-        self._pace = pace
+    def __init__(self) -> None:
         self.stop = Event()
         self._threads: list[threading.Thread] = []
 
     def every(self, seconds: float, call: Callable[[], object]) -> None:
-        """Call now and then every `seconds`, times the pace."""
-        self.run(lambda: self._repeat(seconds * self._pace, call), call.__name__.strip("_"))
+        """Call now and then every `seconds`."""
+        self.run(lambda: self._repeat(seconds, call), call.__name__.strip("_"))
 
     def run(self, call: Callable[[], None], name: str) -> None:
         """Call once, in a thread; the call has to return when `stop` is set."""

@@ -34,9 +34,10 @@ class Sequencer:
 
     def start(self, jobs: PeriodicJobs) -> None:
         """Sequence from now on, and beside it post checkpoints to witnesses."""
-        jobs.every(ROUND_SECONDS, self.sequence_waiting)
+        seconds = self._settings.background_pace * ROUND_SECONDS
+        jobs.every(seconds, self.sequence_waiting)
         if self._witnesses.configured:
-            jobs.every(ROUND_SECONDS, self._witnesses.cosign_latest)
+            jobs.every(seconds, self._witnesses.cosign_latest)
 
     def sequence_waiting(self) -> None:
         """Give positions to all records that wait, unless the last round was a moment ago."""

@@ -113,7 +113,7 @@ class Worker:
         self._lease = timedelta(seconds=settings.lease_seconds)
         self._id = new_id()
         self._name = f"{socket.gethostname()}:{os.getpid()}"
-        self._jobs = PeriodicJobs(settings.background_pace)
+        self._jobs = PeriodicJobs()
         self._heartbeat_jobs = PeriodicJobs()  # apart, because they go on while the current work is finished
         self._active_claims: dict[TaskClaim, float] = {}  # with their start by the monotonic clock
         self._claimed = False
@@ -167,13 +167,14 @@ class Worker:
         self._jobs.every(SWEEP_SECONDS, self._sweeper.sweep)
         self._jobs.every(CLEAN_UP_SECONDS, ExpiredKeys(self._db).forget_keys)
         self._jobs.every(CLEAN_UP_SECONDS, UnscoredFiles(self._db, self._context.files, self._settings).remove_unscored)
-        self._jobs.every(RECONCILE_SECONDS, self._rescorer.raise_scorer)
-        self._jobs.every(SWITCH_SECONDS, self._rescorer.switch_boards)
+        pace = self._settings.background_pace
+        self._jobs.every(pace * RECONCILE_SECONDS, self._rescorer.raise_scorer)
+        self._jobs.every(pace * SWITCH_SECONDS, self._rescorer.switch_boards)
         if sequences_here(self._settings):
             self._sequencer.start(self._jobs)
         self._jobs.every(SWEEP_SECONDS, self._missing_receipts.issue_missing)
-        self._jobs.every(PREVIEW_SECONDS, self._previewer.advance)
-        self._jobs.every(IMPORT_SECONDS, self._importer.import_waiting)
+        self._jobs.every(pace * PREVIEW_SECONDS, self._previewer.advance)
+        self._jobs.every(pace * IMPORT_SECONDS, self._importer.import_waiting)
         self._jobs.run(lambda: self.queue.run(self._work, self._jobs.stop), "scheduler")
         self._jobs.run(lambda: self._rescorer.run(self._jobs.stop), "rescorer")
         self._jobs.run(lambda: self._analyst.run(self._jobs.stop), "analyst")
