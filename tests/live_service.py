@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import httpx
@@ -45,9 +45,6 @@ class Live:
     A setting of None keeps the default of the service.
     """
 
-    preloads_scoring: ClassVar[bool] = True
-    """Whether its scoring processes are forks of a loader instead of children that it starts itself."""
-
     def __init__(self, data_dir: Path, **settings: str | None) -> None:
         self.data_dir = data_dir
         self.port = free_port()
@@ -56,6 +53,7 @@ class Live:
         self._settings = settings
         self.program = SERVICE_COMMAND
         self.umask = -1  # to start it with; -1 is that of the tests
+        self.preloads_scoring = True  # its scoring processes are forks of a loader; or children that it starts itself
         self.copy_schema = True  # instead of running all revisions on a new database
         self._log = data_dir.parent / f"{data_dir.name}.log"
         self.process: subprocess.Popen[bytes] | PreloadedProcess | None = None
@@ -180,18 +178,6 @@ class Caller(httpx.Client):
     def board(self, slug: str, phase: str = "main", **query: Any) -> httpx.Response:
         """Read a leaderboard."""
         return self.get(f"/challenges/{slug}/phases/{phase}/leaderboard", params=query)
-
-
-def wait_for_analyses(who: Caller, slug: str, phase: str = "main") -> None:
-    """Until the rows of a board have their intervals and are compared, so that later changes have other reasons."""
-
-    def is_current() -> bool:
-        board = who.board(slug, phase).raise_for_status().json()
-        rows = [who.get(f"/submissions/{row['submission']}").raise_for_status().json() for row in board["rows"]]
-        scores = [score for row in rows for score in row["scores"].values()]
-        return board["significance"]["status"] == "current" and all(each["interval"] is not None for each in scores)
-
-    eventually(is_current, f"intervals and rank sets of {slug}", ANALYSIS_SECONDS)
 
 
 def wait_for_next_day(zone: str, seconds: float = 60.0) -> None:

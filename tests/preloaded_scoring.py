@@ -1,9 +1,10 @@
 """Starts scoring processes as forks of one that has its modules loaded: most of the start of one is imports.
 
 A test process starts one loader, the first time that a service of its tests needs a scoring process. The loader has one
-thread, so that a fork of it is safe, and scores nothing itself. Whatever a fork is asked, it does as the program
-`python -m app.worker.scoring_process` would: it has the arguments, environment and pipes of that program. The product
-itself starts the program (decision 3), and so do the tests of kills, limits and starts (`Live.preloads_scoring`).
+thread, so that a fork of it is safe, and scores nothing itself. A fork has the arguments, environment and pipes of the
+program `python -m app.worker.scoring_process` and does what it does, but for RANKING_DRAWS. The product itself starts the
+program (decision 3). So do tests/worker/test_pool.py, services that start from nothing, and those whose
+`preloads_scoring` a test sets to False.
 """
 
 import atexit

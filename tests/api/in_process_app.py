@@ -18,12 +18,11 @@ from app.actions.accounts import passwords
 from app.actions.operations import check_readiness, read_backlog
 from app.main import build_app
 from app.settings import Settings
-from app.store.analysis_tables import AnalysisTask, BoardChange
 from app.web import submission_view
 from app.web_server import uvicorn_config
 from app.worker.process_pool import ScoringProcessPool
 from tests import preloaded_scoring
-from tests.live_service import ANALYSIS_SECONDS, BACKGROUND_PACE, MAX_WAIT_SECONDS, Caller, eventually
+from tests.live_service import BACKGROUND_PACE, MAX_WAIT_SECONDS, Caller
 from tests.migrated_databases import migrate_by_copy
 from tests.preloaded_service import cheap_password_hashing
 
@@ -82,16 +81,6 @@ class ServedApp:
     def admin(self) -> Caller:
         """The administrator."""
         return self.caller(ADMIN_TOKEN)
-
-    def wait_until_analysed(self) -> None:
-        """Until all intervals are computed and all rows compared, so that nothing changes the boards any more."""
-
-        def is_analysed() -> bool:
-            with self.app.state.service.db.read() as session:
-                waiting = session.query(AnalysisTask).where(AnalysisTask.status.in_(["queued", "running"]))
-                return bool(waiting.count() == session.query(BoardChange).count() == 0)
-
-        eventually(is_analysed, "all intervals are computed and all rows compared", ANALYSIS_SECONDS)
 
     def close(self) -> None:
         """Close all clients."""

@@ -15,7 +15,9 @@ from tests.store.test_fault_file_limits import send, total
 @pytest.fixture(scope="module")
 def weak(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     settings = {"scoring_cpu": "3", "scoring_memory": str(256 * MIB), "crash_cap": "1"}
-    service = Live(tmp_path_factory.mktemp("weak") / "data", **settings).start()
+    service = Live(tmp_path_factory.mktemp("weak") / "data", **settings)
+    service.preloads_scoring = False  # the limit is that of the program
+    service.start()
     open_challenge(service.admin(), "pets", GOLD)
     yield service
     service.kill()

@@ -31,7 +31,9 @@ LETTERS = "/challenges/letters/phases/main/submissions"
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    service = Live(tmp_path_factory.mktemp("kill") / "data").start()
+    service = Live(tmp_path_factory.mktemp("kill") / "data")
+    service.preloads_scoring = False  # its own children are killed
+    service.start()
     yield service
     service.kill()
 

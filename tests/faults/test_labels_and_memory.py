@@ -15,7 +15,9 @@ CLASSES = [f"{number:x}" for number in range(80_000)]
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    service = Live(tmp_path_factory.mktemp("memory") / "data", scoring_memory=str(MEMORY)).start()
+    service = Live(tmp_path_factory.mktemp("memory") / "data", scoring_memory=str(MEMORY))
+    service.preloads_scoring = False  # the limit is that of the program
+    service.start()
     yield service
     service.kill()
 

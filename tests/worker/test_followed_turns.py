@@ -9,6 +9,7 @@ from app.store.tables import Phase
 from app.worker.analysis_turns import AnalysisTurns
 from tests.api.in_process_app import app_settings, serve_app
 from tests.live_service import open_challenge
+from tests.settle import settle
 
 GOLD = [{"id": f"t{number}", "label": "cat" if number % 2 else "dog"} for number in range(12)]
 RIGHT = {row["id"]: row["label"] for row in GOLD}
@@ -38,7 +39,7 @@ def test_the_worker_computes_the_board_whose_turn_it_is(tmp_path: Path) -> None:
             open_challenge(admin, slug, GOLD)
             for team, changed in (("Blue", "t0"), ("Green", "t1")):
                 admin.submit(slug, RIGHT | {changed: "cat"}, team=team).raise_for_status()
-        app.wait_until_analysed()
+        settle(app)
         with app.app.state.service.db.read() as session:
             phases = set(session.scalars(select(Phase.id)))
     assert len(phases) == 2
