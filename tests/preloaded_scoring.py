@@ -19,6 +19,7 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import IO, Any
@@ -77,30 +78,38 @@ class PreloadedScoringProcess:
                 os.kill(self.pid, signal.SIGKILL)
 
 
-@cache
-def loader() -> str:
-    """The address of the loader of this test process."""
-    address = f"\0assay-scoring-{os.getpid()}-{secrets.token_hex(8)}"
+def start_loader(module: str, **variables: str) -> tuple[str, subprocess.Popen[bytes], Callable[[], None]]:
+    """Start a program that calls `serve_forks`; gives its address, its process, and what ends it.
+
+    It also ends with this process, however that ends.
+    """
+    address = f"\0{module}-{os.getpid()}-{secrets.token_hex(8)}"
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     listener.bind(address)
     listener.listen(128)
-    lifeline, held = socket.socketpair()  # closed by the end of this process, however it ends
-    os.set_inheritable(held.fileno(), False)
+    lifeline, held = socket.socketpair()
     with listener, lifeline:
         process = subprocess.Popen(
-            [sys.executable, "-m", "tests.preloaded_scoring", str(listener.fileno()), str(lifeline.fileno())],
+            [sys.executable, "-m", module, str(listener.fileno()), str(lifeline.fileno())],
             cwd=ROOT,
             stdin=subprocess.DEVNULL,
-            env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+            env=os.environ | variables,
             pass_fds=[listener.fileno(), lifeline.fileno()],
             start_new_session=True,
         )
 
-    def close() -> None:
+    def end() -> None:
         held.close()
         process.wait()
 
-    atexit.register(close)
+    return address, process, end
+
+
+@cache
+def loader() -> str:
+    """The address of the loader of this test process."""
+    address, process, end = start_loader("tests.preloaded_scoring", OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
+    atexit.register(end)
     _LOADERS.append(process.pid)
     return address
 
@@ -147,8 +156,12 @@ def use_preloaded_scoring(address: str) -> Any:
     return mock.patch.object(ScoringProcess, "_launch", launch)
 
 
-def _serve(listener: socket.socket, lifeline: socket.socket) -> dict[str, Any] | None:
-    """Fork whenever asked, until the test process has ended; returns in a fork with the request to run."""
+def serve_forks() -> dict[str, Any]:
+    """Fork whenever asked, until the test process has ended; returns in a fork, with the request to run.
+
+    For a program that `start_loader` started, once it has loaded what its forks need.
+    """
+    listener, lifeline = (socket.socket(fileno=int(number)) for number in sys.argv[1:3])
     connections: dict[int, socket.socket] = {}  # by process id
     with selectors.DefaultSelector() as selector:
         selector.register(listener, selectors.EVENT_READ)
@@ -156,7 +169,7 @@ def _serve(listener: socket.socket, lifeline: socket.socket) -> dict[str, Any] |
         while True:
             for key, _ in selector.select():
                 if key.fileobj is lifeline:
-                    return None
+                    os._exit(0)  # its forks end with their pipes
                 if key.fileobj is not listener:
                     pid: int = key.data
                     selector.unregister(key.fileobj)
@@ -190,9 +203,7 @@ def _main() -> None:
     gc.collect()
     gc.disable()
     gc.freeze()
-    request = _serve(socket.socket(fileno=int(sys.argv[1])), socket.socket(fileno=int(sys.argv[2])))
-    if request is None:
-        os._exit(0)  # its forks end with their pipes
+    request = serve_forks()
     os.environ.clear()
     os.environ.update(request["env"])
     sys.argv[1:] = request["arguments"]

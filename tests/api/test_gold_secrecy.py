@@ -263,9 +263,10 @@ def asked_about(slug: str, addresses: dict[str, list[str]]) -> dict[str, list[st
 def read_everything(
     record: Recording, app: ServedApp, readers: dict[str, Caller], fills: dict[str, str], shown: list[str]
 ) -> None:
-    """Every route and every page, as a visitor and as a member, and with every query as a member, who is told more.
+    """Every route and page as a member, with every query; every route as a visitor, with the queries of boards.
 
-    Green reads nothing, because Blue reads files of both teams.
+    Where there is a Ladder, only what may tell scores (OF_A_PHASE), and pages as a member. Green reads nothing, because
+    Blue reads files of both teams.
     """
     for name in ("", "Blue"):
         for path, queries in asked_about(fills["slug"], READ).items():

@@ -22,6 +22,7 @@ from tests.store.test_fault_clocks import STEP, settable_clock
 
 LEASE = 60.0
 HEARTBEAT = 0.2
+REAP_SECONDS = 0.05  # as often a worker looks for leases that have run out: several times between three heartbeats
 KEY = {"Idempotency-Key": "k"}
 
 
@@ -83,6 +84,7 @@ class Scene:
 def test_a_step_of_a_day_moves_windows_and_quota_days_and_nothing_else(
     kind: str, clock_of: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    monkeypatch.setattr("app.worker.worker.REAP_SECONDS", REAP_SECONDS)
     clock = settable_clock(monkeypatch, of_machine=clock_of == "machine")
     folder = tmp_path / "data"
     follows = kind == "sqlite" or not clock.of_machine
@@ -106,7 +108,7 @@ def test_a_step_of_a_day_moves_windows_and_quota_days_and_nothing_else(
             for step in (STEP, -STEP):
                 clock.by = step
                 if kind == "postgresql":
-                    scene.wait_for_heartbeats(3)  # at each of which a worker also looks for leases that have run out
+                    scene.wait_for_heartbeats(3)  # among which leases that have run out are looked for
                 assert scene.blue.get("/me").status_code == 200
                 assert scene.send("short", **KEY).json()["id"] == first
                 assert (scene.send("short").status_code == 409) is follows
@@ -115,6 +117,7 @@ def test_a_step_of_a_day_moves_windows_and_quota_days_and_nothing_else(
                 assert OrphanFileSweeper(service.app.state.service.db, service.app.state.service.files).sweep() == 0
                 assert {scene.task(one)["attempt"] for one in (first, later)} <= {0, 1}
         moved.rename(original)
-        settle(service)  # no wait has become a day
+        eventually(lambda: scene.task(waiting)["status"] == "done", "no wait has become a day")
+        settle(service)
         for one in (running, first, later):
             assert scene.task(one) == {"status": "done", "attempt": 1, "crashes": 0, "interruptions": 0}

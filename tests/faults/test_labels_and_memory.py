@@ -22,20 +22,22 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     service.kill()
 
 
-@pytest.mark.parametrize(("layout", "more"), [("records", 0), ("map", 1)])
+@pytest.mark.parametrize("layout", ["records", "map"])
+@pytest.mark.parametrize("more", [0, 1])
 def test_more_labels_than_there_is_memory_to_score_are_refused_and_all_others_scored(
     small: Live, layout: str, more: int
 ) -> None:
     gold = [{"id": str(at), "labels": CLASSES[at : at + 2]} for at in range(40)]
     recipe = {"primary": "f1_micro", "metrics": ["f1_micro", "f1_samples", "hamming_loss"]}
     admin = small.admin()
-    open_challenge(admin, layout, gold, task="multilabel", classes=CLASSES, recipe=recipe)
+    slug = f"{layout}-{more}"
+    open_challenge(admin, slug, gold, task="multilabel", classes=CLASSES, recipe=recipe)
     limit = MEMORY // 96 // len(gold)
     count, status = limit + more, "rejected" if more else "finished"
     labels = {row["id"]: CLASSES[:count] for row in gold}
     content = labels if layout == "map" else [{"id": at, "labels": names} for at, names in labels.items()]
     answer = admin.post(
-        f"/challenges/{layout}/phases/main/submissions",
+        f"/challenges/{slug}/phases/main/submissions",
         content=zstd.compress(json.dumps(content).encode()),
         params={"team": "Blue"},
         headers={"Content-Type": "application/json", "Content-Encoding": "zstd", "Prefer": "wait=60"},

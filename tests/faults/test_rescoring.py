@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from app.actions.scoring_tasks.rescore_group import MAX_GROUP_TASKS
 from tests.faults.inspection import CORRECT_PREDICTIONS, children_of, frozen_children, has_unread_request
 from tests.faults.rescoring_service import RERUN, RescoringService, rescoring_service
 from tests.live_service import eventually
 
+TEAMS = MAX_GROUP_TASKS + 2  # more than a worker claims at once, so that some have not begun
 SQLITE = pytest.mark.parametrize("own", ["sqlite"], indirect=True)
 POSTGRESQL = pytest.mark.parametrize("own", ["postgresql"], indirect=True)
 BOTH = pytest.mark.parametrize("own", ["sqlite", "postgresql"], indirect=True)
@@ -26,14 +28,14 @@ def own(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[RescoringSer
 
 @BOTH
 def test_a_kill_amid_an_order_loses_and_doubles_nothing(own: RescoringService) -> None:
-    own.start_filled(12)
+    own.start_filled(TEAMS)
     before = own.stored()
     admin = own.cluster.admin()
     with frozen_children(own.service.pid) as children:
         answer = admin.post(RERUN)
         assert answer.status_code == 202
         assert answer.headers["location"] == f"/api/v1{RERUN}"
-        assert (answer.json()["status"], answer.json()["total"], answer.json()["done"]) == ("running", 12, 0)
+        assert (answer.json()["status"], answer.json()["total"], answer.json()["done"]) == ("running", TEAMS, 0)
         eventually(lambda: any(map(has_unread_request, children)), "a child is at it")
         again = admin.post(RERUN).json()
         assert again["id"] == answer.json()["id"]
@@ -41,7 +43,7 @@ def test_a_kill_amid_an_order_loses_and_doubles_nothing(own: RescoringService) -
     assert own.rows("SELECT count(*) FROM score_tasks WHERE status = 'running'")[0][0] > 1
     own.start()
     rerun = own.wait_until_rerun_ended()
-    expected = {"status": "finished", "total": 12, "done": 12, "failed": 0, "different": 0, "differences": []}
+    expected = {"status": "finished", "total": TEAMS, "done": TEAMS, "failed": 0, "different": 0, "differences": []}
     assert {name: rerun[name] for name in expected} == expected
     assert datetime.fromisoformat(rerun["finished_at"]) > datetime.fromisoformat(rerun["started_at"])
     assert rerun["rate"] > 0
@@ -52,26 +54,27 @@ def test_a_kill_amid_an_order_loses_and_doubles_nothing(own: RescoringService) -
 
 @SQLITE
 def test_an_order_that_is_cancelled_leaves_what_has_not_begun(own: RescoringService) -> None:
-    own.start_filled(10)
+    own.start_filled(TEAMS)
     before = own.stored()
     admin = own.cluster.admin()
     with frozen_children(own.service.pid) as children:
         admin.post(RERUN)
         eventually(lambda: any(map(has_unread_request, children)), "a child is at it")
+        assert own.rows("SELECT count(*) FROM score_tasks WHERE status = 'queued'")[0][0] > 0
         assert admin.delete(RERUN).json()["status"] == "cancelled"
-    own.until("SELECT count(*) FROM score_tasks WHERE status = 'done'", 10)
+    own.until("SELECT count(*) FROM score_tasks WHERE status = 'done'", TEAMS)
     rerun = admin.get(RERUN).json()
-    assert (rerun["status"], rerun["next"]["total"]) == ("cancelled", 10)
-    assert rerun["done"] < 10
+    assert (rerun["status"], rerun["next"]["total"]) == ("cancelled", TEAMS)
+    assert rerun["done"] < TEAMS
     assert admin.delete(RERUN).json() == rerun | {"next": admin.get(RERUN).json()["next"]}
     assert own.stored() == before
-    assert admin.post(RERUN).json()["total"] == 10
-    assert own.wait_until_rerun_ended()["done"] == 10
+    assert admin.post(RERUN).json()["total"] == TEAMS
+    assert own.wait_until_rerun_ended()["done"] == TEAMS
 
 
 @POSTGRESQL
 def test_new_submissions_go_first(own: RescoringService) -> None:
-    own.start_filled(40)  # more than a group, so that going first shows
+    own.start_filled(TEAMS)
     admin = own.cluster.admin()
     with frozen_children(own.service.pid) as children:
         admin.post(RERUN)
@@ -83,7 +86,7 @@ def test_new_submissions_go_first(own: RescoringService) -> None:
     new = admin.get(f"/submissions/{sent}").json()
     assert new["status"] == "finished"
     assert datetime.fromisoformat(new["timings"]["finished_at"]) < datetime.fromisoformat(order["finished_at"])
-    assert order["done"] == 40
+    assert order["done"] == TEAMS
 
 
 @SQLITE

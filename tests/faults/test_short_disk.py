@@ -27,7 +27,7 @@ from tests.races.concurrent_clients import (
 
 SIZE = 24 << 20
 SHORT = str(8 << 20)
-ROOM = 64 << 10  # left for those who come: enough for some of them
+ROOM = 96 << 10  # left for those who come: enough for some of them
 REFUSED = {"storage_short", "database_away", "commit_uncertain"}
 
 

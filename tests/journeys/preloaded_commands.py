@@ -7,9 +7,6 @@ that the shell runs. Tests of the command line itself run `python -m app.cli`.
 import gc
 import importlib
 import os
-import secrets
-import socket
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.live_service import ROOT
-from tests.preloaded_scoring import _serve
+from tests.preloaded_scoring import serve_forks, start_loader
 
 PROGRAM = """#!{python} -IS
 import json, os, socket, sys
@@ -34,27 +31,13 @@ sys.exit(status if status >= 0 else 128 - status)
 @contextmanager
 def preloaded_program(path: Path) -> Iterator[None]:
     """Write a program that does what `assay` does, while the block lasts."""
-    address = f"\0assay-commands-{os.getpid()}-{secrets.token_hex(8)}"
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    listener.bind(address)
-    listener.listen(16)
-    lifeline, held = socket.socketpair()  # closed by the end of this process, however it ends
-    os.set_inheritable(held.fileno(), False)
-    with listener, lifeline:
-        loader = subprocess.Popen(
-            [sys.executable, "-m", __name__, str(listener.fileno()), str(lifeline.fileno())],
-            cwd=ROOT,
-            stdin=subprocess.DEVNULL,
-            pass_fds=[listener.fileno(), lifeline.fileno()],
-            start_new_session=True,
-        )
+    address, _, end = start_loader(__name__)
     path.write_text(PROGRAM.format(python=sys.executable, address=address))
     path.chmod(0o755)
     try:
         yield
     finally:
-        held.close()
-        loader.wait()
+        end()
 
 
 def _main() -> None:
@@ -64,9 +47,7 @@ def _main() -> None:
     typer_main.get_command(cli.root)
     gc.collect()
     gc.freeze()
-    request = _serve(socket.socket(fileno=int(sys.argv[1])), socket.socket(fileno=int(sys.argv[2])))
-    if request is None:
-        os._exit(0)
+    request = serve_forks()
     os.chdir(request["folder"])
     os.environ.clear()
     os.environ.update(request["env"])

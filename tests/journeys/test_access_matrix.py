@@ -19,6 +19,7 @@ from tests.journeys.support import (
     require_refused,
 )
 from tests.live_service import MAX_WAIT_SECONDS, open_challenge
+from tests.settle import settle
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +54,7 @@ def roles_asked(rule: AccessRule, at: int, state: str, *, first: bool = True) ->
             by_answer.setdefault(rule.status(role, state), []).append(role)
         some |= FIRST.union(rotated(INVALID, at, 1), *(rotated(roles, at, 1) for roles in by_answer.values()))
         if not first:
-            some = {*ROLES, *(["owner of another challenge"] if rule.is_about_challenge else [])} - some
+            some = {*ROLES, *INVALID, *(["owner of another challenge"] if rule.is_about_challenge else [])} - some
     else:
         at += STATES.index(state)
         some |= rotated([role for role in ROLES if role in VISIBLE.get(state, ROLES)], at, 1)
@@ -103,7 +104,7 @@ def test_every_role_is_asked_in_every_state_and_every_change_of_a_state_is_seen(
     for state, first in WALKS:
         for at, rule in enumerate(rules_in(state)):
             asked[state] |= {(rule.line, role) for role in roles_asked(rule, at, state, first=first)}
-    assert asked["open"] >= {(rule.line, role) for rule in ACCESS_RULES for role in ROLES}
+    assert asked["open"] >= {(rule.line, role) for rule in ACCESS_RULES for role in (*ROLES, *INVALID)}
     for state in STATES:
         assert {role for _, role in asked[state]} >= set(ROLES)
         changes = {
@@ -165,9 +166,9 @@ def likeness(answer: httpx.Response) -> tuple[int, bytes, dict[str, str]]:
 def test_what_one_may_not_see_looks_the_same_as_what_does_not_exist(stage: Stage, state: str) -> None:
     hidden = stage.fill(state)
     absent = hidden | {"slug": "never-was", "submission_id": ABSENT, "registration_id": ABSENT, "team_id": ABSENT}
-    outsiders = ("vis", "str", "pen", "bar", "o-r", "owner of another challenge")
+    outsiders = ("str", "pen", "bar", "o-r", "owner of another challenge")
     for at, rule in enumerate(filter(lambda rule: rule.is_about_challenge, ACCESS_RULES)):
-        for role in rotated(outsiders, at + (state == "draft"), 2):
+        for role in ("vis", *rotated(outsiders, at + (state == "draft"), 1)):
             there, not_there = stage.send(role, rule, hidden), stage.send(role, rule, absent)
             assert likeness(there) == likeness(not_there), (rule.method, rule.address, role)
 
@@ -202,6 +203,7 @@ def test_the_list_shows_exactly_the_challenges_that_can_be_read(stage: Stage) ->
 
 
 def test_an_owner_deletes_a_draft_with_everything_in_it(people: People) -> None:
+    settle(people.live)  # earlier tests leave work that stores and removes files
     before = set((people.live.data_dir / "files" / "uploads").iterdir())
     slug = new_slug("deleted")
     open_challenge(people.admin, slug, GOLD, draft=True)

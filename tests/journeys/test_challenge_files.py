@@ -14,6 +14,7 @@ from app.files.partial_upload import SPACE_CHECK_BYTES
 from tests.api.in_process_app import app_settings, serve_app
 from tests.journeys.support import People, create_without_gold, require_refused
 from tests.live_service import Caller, Live
+from tests.settle import settle
 
 CONTENT = b"id,label\nt1,cat\n"
 
@@ -35,6 +36,7 @@ def address(slug: str, name: str) -> str:
 
 
 def stored_files(live: Live) -> set[Path]:
+    settle(live)  # what earlier tests began stores and removes files
     return set((live.data_dir / "files" / "uploads").iterdir())
 
 

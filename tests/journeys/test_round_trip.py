@@ -73,6 +73,7 @@ def test_the_very_bytes_come_back_under_a_name_that_can_be_sent_again(people: Pe
         # The name that comes back says the same format and encoding as the one that was sent.
         assert detect_file_kind(filename, None, None) == detect_file_kind(name, None, None)
         scores.add(sent["scores"]["f1_macro"]["value"])
+    assert len(scores) == 1  # all formats hold the same predictions
     again = require_finished(send(blue, slug, back.content, "application/octet-stream", filename=filename))
     assert again["scores"]["f1_macro"]["value"] == sent["scores"]["f1_macro"]["value"]
 
@@ -237,8 +238,7 @@ def test_a_long_table_is_taken_for_gold_and_predictions(people: People, form: st
     pairs = [(one, label) for one, labels in SETS.items() for label in labels or [""]]
     ids, labels = [one for one, _ in pairs], [label for _, label in pairs]
     table = pa.table({"id": ids, "label": labels})
-    sign = "\t" if form == "tsv" else ","
-    text = "".join(f"{one}{sign}{label}\n" for one, label in [("id", "label"), *pairs]).encode()
+    text = "".join(f"{one}\t{label}\n" for one, label in [("id", "label"), *pairs]).encode()
     made = {
         "npz": lambda: npz(ids=ids, labels=labels),
         "parquet": lambda: parquet(table),
@@ -259,15 +259,15 @@ def test_a_long_table_is_taken_for_gold_and_predictions(people: People, form: st
 
 
 def test_json_has_no_long_layout(people: People) -> None:
-    media = "application/x-ndjson"
     slug, blue = open_kind("multilabel", people)
-    body = require_refused(send(blue, slug, b"[]", media, layout="long"), 400, "bad_request")
-    assert "CSV" in body["detail"]
+    for media in ("application/json", "application/x-ndjson"):
+        body = require_refused(send(blue, slug, b"[]", media, layout="long"), 400, "bad_request")
+        assert "CSV" in body["detail"]
+        gold = people.admin.post(
+            f"{MAIN_PHASE_PATH.format(slug)}/gold",
+            content=b"[]",
+            headers={"Content-Type": media},
+            params={"layout": "long"},
+        )
+        require_refused(gold, 400, "bad_request")
     require_refused(send(blue, slug, b"id,label\n", "text/csv", layout="wide"), 400, "bad_request")
-    gold = people.admin.post(
-        f"{MAIN_PHASE_PATH.format(slug)}/gold",
-        content=b"[]",
-        headers={"Content-Type": media},
-        params={"layout": "long"},
-    )
-    require_refused(gold, 400, "bad_request")

@@ -197,7 +197,7 @@ def wait_until_held_up(crowd: ConcurrentClients, answer: "Future[httpx.Response]
     if isinstance(crowd.service, OnSqlite):
         wait([answer], timeout=0.3)
         return
-    waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted"
+    waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
     eventually(lambda: answer.done() or crowd.service.rows(waiting) != [(0,)], "it waits, or is answered")
 
 

@@ -9,7 +9,7 @@ from tests.races.concurrent_clients import ConcurrentClients, call_concurrently,
 CROWD = ("Gil", "Hal", "Ida", "Jon", "Kim", "Lea")
 
 pytestmark = pytest.mark.parametrize("crowd", ["postgresql"], indirect=True)
-"""SQLite has one writer at a time, so that these requests cannot meet there."""
+"""SQLite has one writer at a time: what could meet there meets on PostgreSQL too."""
 
 
 def make_copy(crowd: ConcurrentClients, source: str, copy: str) -> None:

@@ -20,7 +20,7 @@ from tests.races.concurrent_clients import (
 RECIPES = [{"primary": name, "metrics": [name]} for name in ("f1_macro", "accuracy", "precision_macro", "recall_macro")]
 
 pytestmark = pytest.mark.parametrize("crowd", ["postgresql"], indirect=True)
-"""SQLite has one writer at a time, so that these requests cannot meet there."""
+"""SQLite has one writer at a time: what could meet there meets on PostgreSQL too."""
 
 
 def only_one(answers: list[httpx.Response], *refusals: str) -> httpx.Response:

@@ -17,7 +17,7 @@ from tests.races.concurrent_clients import (
 CROWD = ("Ann", "Bea", "Cleo", "Dora", "Eve", "Fay")
 
 pytestmark = pytest.mark.parametrize("crowd", ["postgresql"], indirect=True)
-"""SQLite has one writer at a time, so that these requests cannot meet there."""
+"""SQLite has one writer at a time: what could meet there meets on PostgreSQL too."""
 
 
 def registrations(slug: str) -> str:

@@ -22,7 +22,7 @@ WHY = {"reason": "Agreed on Monday."}
 SCOPES = ["read", "submit", "organize", "admin"]
 
 pytestmark = pytest.mark.parametrize("crowd", ["postgresql"], indirect=True)
-"""SQLite has one writer at a time, so that these requests cannot meet there."""
+"""SQLite has one writer at a time: what could meet there meets on PostgreSQL too."""
 
 
 def repeat(who: Sequence[Caller], method: str, path: str, **request: Any) -> list[httpx.Response]:

@@ -69,7 +69,7 @@ def test_no_route_takes_a_form_that_is_not_its_own(
         (own, {"Sec-Fetch-Site": "cross-site"}, "foreign_form"),
     ]
     for at, address in enumerate(each + QUERIES.get(each, "") for each in addresses):
-        kinds = forged if address in ALL_KINDS else (forged[0], forged[6], forged[at % len(forged)])
+        kinds = forged if address in ALL_KINDS else (forged[0], forged[4], forged[6], forged[at % len(forged)])
         for token, headers, code in kinds:
             assert refusal(victim, address, headers, token) == (403, code), (address, token, headers)
     assert victim.get("/account").status_code == 200  # no forged form logged the victim out

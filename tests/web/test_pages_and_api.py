@@ -25,7 +25,11 @@ STATES = (FIRST_STATE, "released", "draft", "private", "before", "closed", "late
 SHARE = 4
 """In a state that is not the first each page is asked for by every fourth role: an outsider, a participant, an organizer."""
 GROUPS = 3
-"""Of the submissions, versions and queries of a page each role asks for every third."""
+"""Of the submissions, versions and queries of a page each role asks for every third, for others in the next state."""
+WHOLE = ("vis", "riv", "cap", "own")
+"""Who asks for all of them in the first state: an outsider, a rival, who sent the files, and an organizer."""
+ALWAYS = {"released": "vis", "anonymous": "vis", "private": "str", "draft": "riv"}
+"""Who asks for every page in a state that is about what this role may see."""
 QUERIES = {
     "/submissions/{submission_id}/scores/{key}": ("", "split=private"),
     "/challenges/{slug}/leaderboard": ("", "split=private", "split=all", "phase=main&metric=accuracy"),
@@ -60,15 +64,15 @@ class Browser:
         self._headers = HTML | ({"Cookie": cookies} if cookies else {})
         reader.close()
 
-    def get(self, path: str, headers: dict[str, str]) -> httpx.Response:
+    def get(self, path: str) -> httpx.Response:
         """The answer; without the body of a stream of events."""
         try:
-            return self._get(path, headers)
+            return self._get(path)
         except ConnectionError:  # the service closed a connection that was idle
-            return self._get(path, headers)
+            return self._get(path)
 
-    def _get(self, path: str, headers: dict[str, str]) -> httpx.Response:
-        self._connection.request("GET", path, headers=self._headers | headers)
+    def _get(self, path: str) -> httpx.Response:
+        self._connection.request("GET", path, headers=self._headers)
         answer = self._connection.getresponse()
         if answer.getheader("content-type", "").startswith("text/event-stream"):
             self._connection.close()
@@ -115,11 +119,11 @@ class Crowd:
         settle(self.stage.people.live)
         return fill
 
-    def look(self, role: str, path: str, **headers: str) -> httpx.Response:
+    def look(self, role: str, path: str) -> httpx.Response:
         """What a role gets at a path; of a stream of events, which does not end, only how it begins."""
         if role not in self._browsers:
             self._browsers[role] = Browser(self.stage.people.live, self.stage.callers[role] if role != "vis" else None)
-        return self._browsers[role].get(path, headers)
+        return self._browsers[role].get(path)
 
     def readings(self, state: str) -> list[Reading]:
         """The pages that the roles see which are asked in this state, read once for all tests."""
@@ -240,21 +244,19 @@ def paths_of(declared: str, fill: dict[str, str]) -> list[tuple[str, dict[str, s
 
 
 def asked(state: str, fill: dict[str, str]) -> Iterator[tuple[str, str, str, dict[str, str]]]:
-    """Which role asks for which page in a state: each for all in the first, each for a share of them in the others.
-
-    Where a page has several paths, roles differ in those that they ask for: of six submissions each role asks for one
-    of the captain's team and for one of another.
-    """
+    """Which role asks for which page in a state: each for all in the first, each for a share of them in the others."""
     for at, declared in enumerate(page_routes()):
         if declared == "/account/data":
             continue  # GET /me/data itself, about all challenges of the person
         if state != FIRST_STATE and declared != LIST and not declared.startswith(OF_CHALLENGE):
             continue
-        paths = paths_of(declared, fill)
-        groups = min(GROUPS, len(paths))
+        paths, turn = paths_of(declared, fill), STATES.index(state)
         for place, role in enumerate(PAGE_ROLES):
-            if state == FIRST_STATE or (at + place + STATES.index(state)) % SHARE == 0:
-                yield from ((role, declared, *each) for each in paths[(at - place) % groups :: groups])
+            if state == FIRST_STATE or (at + place + turn) % SHARE == 0 or ALWAYS.get(state) == role:
+                groups = 1 if state == FIRST_STATE and role in WHOLE else min(GROUPS, len(paths))
+                mine = [each for number, each in enumerate(paths) if number % groups == (at - place + turn) % groups]
+                plain = [] if paths[0] in mine or QUERIES.get(declared, ("",))[0] else paths[:1]
+                yield from ((role, declared, *each) for each in (*plain, *mine))
 
 
 def test_every_page_says_what_the_api_must_show_first() -> None:

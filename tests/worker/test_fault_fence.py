@@ -161,6 +161,21 @@ def test_a_task_whose_lease_ran_out_is_given_back_as_an_interruption(store: Stor
     assert store.state() == ("done", "finished", ["reserve", "charge"], 1)
 
 
+def test_leases_that_run_out_again_and_again_fail_the_task_at_the_cap_and_give_back_the_quota(
+    store: Store, pool: ScoringProcessPool
+) -> None:
+    for _ in range(CAPS.interruptions + 1):
+        claim = store.claim()
+        with store.db.write() as session:
+            tasks.renew_leases(session, [(claim.task_id, claim.attempt)], timedelta(seconds=-1))
+        with store.db.write() as session:
+            requeue_expired_leases(session, store.bench(pool))
+        if store.task().status == "failed":
+            break
+    assert store.state() == ("failed", "failed", ["reserve", "refund"], 0)
+    assert store.task().interruptions == CAPS.interruptions
+
+
 def test_a_file_that_comes_back_is_scored_as_if_nothing_had_been(store: Store, pool: ScoringProcessPool) -> None:
     folder = store.files.root / "uploads"
     away = folder.rename(folder.with_name("away"))

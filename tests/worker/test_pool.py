@@ -24,7 +24,9 @@ from app.scoring_processes import (
     ScoringTimeout,
 )
 from app.scoring_processes.messages import CheckGold, FileResult, GoldSummary
+from app.settings import Settings
 from app.worker.process_pool import ScoringProcess, ScoringProcessPool
+from app.worker.process_settings import create_process_pool
 from tests.faults.inspection import freeze, has_unread_request, is_alive
 from tests.live_service import MAX_WAIT_SECONDS, ROOT, eventually
 
@@ -290,3 +292,8 @@ def test_so_many_may_wait_and_no_more(children: ScoringProcessPool, request_of: 
         os.kill(child, signal.SIGCONT)
         errors = [answer.exception(timeout=MAX_WAIT_SECONDS) for answer in answers]
     assert {type(error) for error in errors} == {type(None), ScoringProcessesBusy}
+
+
+def test_the_pool_of_a_service_has_the_time_limit_of_its_settings() -> None:
+    assert create_process_pool(Settings(scoring_seconds=7), 1)._seconds == 7
+    assert create_process_pool(Settings(scoring_seconds=7), 1, seconds=3)._seconds == 3
