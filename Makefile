@@ -57,7 +57,7 @@ test: $(VENV)/dev.stamp compiled ## Check style, types and the first tier of tes
 check: ## Check everything as .ci/run does: both tiers of tests, with more examples and the pages
 	$(MAKE) --no-print-directory test TEST_SCOPE=full
 
-quick: $(VENV)/dev.stamp compiled ## Check what needs no service: lint, and the tests of scoring, formats, texts and golden scores
+quick: $(VENV)/dev.stamp compiled ## Check what needs no service: lint, and the tests of PURE_TESTS
 	$(MAKE) --no-print-directory lint
 	$(PYTEST) -n 2 $(TIER) $(PURE_TESTS)
 
@@ -81,7 +81,7 @@ bench: $(VENV)/dev.stamp ## Print the benchmark tables (KEEP=1 stores them for t
 fuzz: $(VENV)/dev.stamp ## Fuzz every reader (SECONDS=60 for each)
 	$(BIN)/python -m tests.fuzz.run --seconds $(or $(SECONDS),60)
 
-explore: $(VENV)/dev.stamp ## Draw new examples for all property tests (SECONDS=600, TIMES=20 as many, ONLY=tests/…, SEED=1)
+explore: $(VENV)/dev.stamp ## Draw new examples for all property tests (SECONDS=600, TIMES=20 times the stated number, ONLY=tests/…, SEED=1)
 	$(BIN)/python -m tests.explore.run --seconds $(or $(SECONDS),600) --times $(or $(TIMES),20) $(if $(SEED),--seed $(SEED)) $(ONLY)
 
 storm: $(VENV)/dev.stamp ## Kill and freeze a service at random while 2,000 submissions come in (RUNS=10, SEED=1, OUT=FILE)

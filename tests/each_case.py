@@ -1,4 +1,4 @@
-"""Many cases of one claim in one test: the work of a case is a call, not a test that every process collects and reports."""
+"""Runs many cases of one claim in one test: a case costs a call, not a test that every worker collects and reports."""
 
 import functools
 import inspect
@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import pytest
+from hypothesis import is_hypothesis_test
 
 Test = Callable[..., None]
 _SHOWN = 20
@@ -22,12 +23,16 @@ def for_each(names: str, values: Iterable[Any]) -> Callable[[Test], Test]:
     cases = [value if len(fields) > 1 else (value,) for value in values]
 
     def decorate(test: Test) -> Test:
+        assert not is_hypothesis_test(test), "parametrize a property: its examples would be counted per case"
+
         @functools.wraps(test)
         def run(*given: Any, **fixtures: Any) -> None:
             failed = []
             for case in cases:
                 try:
                     test(*given, **dict(zip(fields, case, strict=True)), **fixtures)
+                except pytest.skip.Exception as skipped:
+                    raise AssertionError(f"the case {_named(case)} skips: skip the test") from skipped
                 except (Exception, pytest.fail.Exception) as fault:  # noqa: BLE001 (any fault fails the case)
                     failed.append((case, fault))
             assert cases, "there is no case"

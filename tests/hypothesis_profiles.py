@@ -1,7 +1,7 @@
 """How property tests draw their examples: the same ones everywhere, or ever new ones in `make explore`.
 
-`TEST_SCOPE=full`, which .ci/run sets, draws a quarter of the examples that a test states. Otherwise each property draws
-an eighth of them, which finds most faults and leaves the tests quick enough to be run before each commit.
+`TEST_SCOPE=full`, which .ci/run sets, draws a quarter of the examples that a test states, and at least 8. Otherwise each
+property draws an eighth of them, and at least 5, which leaves the tests quick enough to be run before each commit.
 """
 
 import os
@@ -16,7 +16,7 @@ from hypothesis.internal.conjecture import providers
 FIXED_PROFILE = "same"
 EXPLORE_PROFILE = "explore"
 QUICK_DIVISOR, FULL_DIVISOR = 8, 4  # of the examples that a property states
-MIN_EXAMPLES = 8  # that a property draws at least, if it states as many
+QUICK_LEAST, FULL_LEAST = 5, 8  # that a property draws at least, if it states as many
 ROOT = Path(__file__).resolve().parents[1]
 FAILING_EXAMPLES = Path(os.environ.get("HYPOTHESIS_STORAGE_DIRECTORY", ROOT / ".hypothesis")) / EXPLORE_PROFILE
 """Examples that failed; the next exploration begins with them."""
@@ -53,8 +53,8 @@ def is_thorough() -> bool:
 def fewer_examples(function: Any) -> None:
     """Have a property draw a part of the examples that it states."""
     own: settings = getattr(function, ATTRIBUTE)
-    divisor = FULL_DIVISOR if is_thorough() else QUICK_DIVISOR
-    few = max(min(MIN_EXAMPLES, own.max_examples), own.max_examples // divisor)
+    divisor, least = (FULL_DIVISOR, FULL_LEAST) if is_thorough() else (QUICK_DIVISOR, QUICK_LEAST)
+    few = max(min(least, own.max_examples), own.max_examples // divisor)
     setattr(function, ATTRIBUTE, settings(own, max_examples=few))
 
 

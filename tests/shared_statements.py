@@ -1,5 +1,6 @@
 """Statements are compiled once for all databases of a test process: each new database would compile all of its own anew."""
 
+from collections import defaultdict
 from typing import Any
 
 from sqlalchemy import Dialect, Engine
@@ -9,18 +10,18 @@ from sqlalchemy.util import LRUCache
 
 MAX_STATEMENTS = 5000
 SHAPE = ("paramstyle", "_json_serializer", "_json_deserializer")
-"""What else than the kind of a dialect decides about compiled statements."""
+"""What decides about compiled statements besides the kind of dialect."""
 
 
 class SharedCache:
     """The statements that the engines of each kind of database have compiled, in place of a cache of each engine."""
 
     def __init__(self) -> None:
-        self._of_kind: dict[type[Dialect], LRUCache[Any, Any]] = {}
+        self._of_kind = defaultdict[type[Dialect], LRUCache[Any, Any]](lambda: LRUCache(MAX_STATEMENTS))
 
     def __get__(self, engine: Engine, _owner: object) -> LRUCache[Any, Any]:
         """The cache for the kind of an engine."""
-        return self._of_kind.setdefault(type(engine.dialect), LRUCache(MAX_STATEMENTS))
+        return self._of_kind[type(engine.dialect)]
 
     def __set__(self, _engine: Engine, _own: object) -> None:
         """An engine that is made comes with an empty one."""

@@ -31,6 +31,7 @@ PATIENCE_SECONDS = 5
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     service = Live(tmp_path_factory.mktemp("lifecycle") / "data", drain_seconds="3")
     service.program = list(SERVICE_COMMAND)  # the command itself, not a fork of one that is loaded
+    service.copy_schema = False
     service.start()
     yield service
     service.kill()

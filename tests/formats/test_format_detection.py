@@ -1,5 +1,6 @@
 import contextlib
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pyarrow as pa
@@ -95,9 +96,10 @@ def example_bytes(key: str, example: str, folder: Path) -> bytes:
     """The bytes of an example: its text, or the file that its Python code writes."""
     if not FORMATS[key].is_binary:
         return example.encode()
-    with contextlib.chdir(folder):
+    with TemporaryDirectory(dir=folder) as own, contextlib.chdir(own):  # cases share the folder
         exec(example, {"numpy": np, "pyarrow": pa})
-    return next(folder.iterdir()).read_bytes()
+        (written,) = Path(own).iterdir()
+        return written.read_bytes()
 
 
 @for_each("key, at", SHAPES)

@@ -19,9 +19,9 @@ from tests.formats.answer_table import AnswerTable, FormatWriter
 from tests.formats.fault_table.write import columnar, npz
 from tests.formats.reading import code_sets, compress, load_gold_both_ways, located_problems
 from tests.formats.strategies import DrawnAnswers, as_nfc, drawn_answers
-from tests.formats.writers import WRITERS
+from tests.formats.writers import WRITERS, part_of_writers
 
-SOME = settings(max_examples=5, deadline=None)  # each is read in many formats and layouts
+SOME = settings(max_examples=30, deadline=None)  # each is read in many formats and layouts
 USAGE = {"Public": "public", "Private": "private"}
 RECORDS = ("json", "jsonl")
 
@@ -39,11 +39,6 @@ def load(path: Path, one: DrawnAnswers, writer: FormatWriter, encoding: str = ""
 
 def writers_for(data: AnswerTable) -> list[tuple[str, FormatWriter]]:
     return [(name, writer) for name, writer in WRITERS.items() if writer.fits(data)]
-
-
-def third_of_writers(data: st.DataObject, table: AnswerTable) -> list[tuple[str, FormatWriter]]:
-    """Every third writer from a drawn one on: many examples together meet all of them."""
-    return writers_for(table)[data.draw(st.integers(0, 2)) :: 3]
 
 
 def load_valid(path: Path, one: DrawnAnswers, writer: FormatWriter, encoding: str = "") -> Gold:
@@ -75,7 +70,7 @@ def test_splits_and_weights_are_the_same_in_every_format(path: Path, task: TaskK
     weights = [*draw_column(data, n, numbers)[:-1], numbers[1]]
     one.data.more.update({named: splits, "weight": weights} if data.draw(st.booleans()) else {named: splits})
     total = sum(Fraction(str(weight)) for weight in weights)
-    for name, writer in third_of_writers(data, one.data):
+    for name, writer in part_of_writers(one.data, data.draw(st.integers(0, 2)), 3):
         gold = load_valid(path, one, writer, data.draw(st.sampled_from(["", "gzip", "zstd"])))
         order = by_id(one)
         assert gold.ids == list(map(nfc_of(one), order))
@@ -156,7 +151,7 @@ FAULTS: dict[str, list[tuple[str, Any]]] = {
 
 @pytest.mark.parametrize(("named", "value"), [case for cases in FAULTS.values() for case in cases])
 @given(data=st.data())
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_one_wrong_split_or_weight_is_told_at_its_place(
     path: Path, named: str, value: Any, data: st.DataObject
 ) -> None:
@@ -165,7 +160,7 @@ def test_one_wrong_split_or_weight_is_told_at_its_place(
     row = data.draw(st.integers(0, one.data.n - 1))
     sound: Any = {"split": "public", "Usage": "Public"}.get(named, 0.5)
     one.data.more[named] = [value if at == row else sound for at in range(one.data.n)]
-    for name, writer in third_of_writers(data, one.data):
+    for name, writer in part_of_writers(one.data, data.draw(st.integers(0, 2)), 3):
         if (value == "" and writer.kind in {"csv", "tsv"} and one.data.n == 1) or writer.layout == "long":
             continue  # a column with nothing in it is none; of a long table see the next test
         gold, problems = load(path, one, writer)

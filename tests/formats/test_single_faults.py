@@ -21,9 +21,10 @@ from tests.each_case import for_each
 from tests.formats.answer_table import EXTRA_CLASS, NO_SCORE, AnswerTable, FormatWriter, Location, pointer_token
 from tests.formats.reading import located_problems, read_answers
 from tests.formats.strategies import DrawnAnswers, as_nfc, drawn_answers, nfc_texts
-from tests.formats.writers import WRITERS
+from tests.formats.writers import WRITERS, part_of_writers
 
-FEW = settings(max_examples=5, deadline=None)  # each is read in fifteen formats and layouts
+FEW = settings(max_examples=16, deadline=None)  # each is read in fifteen formats and layouts
+HALVES = pytest.mark.parametrize("half", [0, 1])  # of the writers; both together are all of them
 CHANCES = st.sampled_from([0.0, 0.125, 0.25])
 COLUMNS = ("parquet", "arrow")
 Fault = dict[str, Any]
@@ -70,12 +71,6 @@ def assert_one_problem(
     assert set(problems.total) <= {fault["code"], "missing_instances"}
 
 
-def writers_for(table: AnswerTable, data: st.DataObject) -> list[tuple[str, FormatWriter]]:
-    """Every second writer from a drawn one on: the examples together meet all of them."""
-    fitting = [(name, writer) for name, writer in WRITERS.items() if writer.fits(table)]
-    return fitting[data.draw(st.integers(0, 1)) :: 2]
-
-
 def expected_problem(code: str, place: Location, owner: object = None) -> Fault:
     return {"code": code, **place, **({} if owner is None else {"instance_id": str(owner)})}
 
@@ -84,9 +79,10 @@ def expected_problem(code: str, place: Location, owner: object = None) -> Fault:
 
 
 @pytest.mark.parametrize("task", ["multiclass", "multilabel"])
+@HALVES
 @given(data=st.data(), wrong=st.sampled_from(["unknown", "empty", "again"]))
 @FEW
-def test_one_wrong_label(task: TaskKind, data: st.DataObject, wrong: str) -> None:
+def test_one_wrong_label(half: int, task: TaskKind, data: st.DataObject, wrong: str) -> None:
     one = data.draw(drawn_answers(task, scored=False))
     row = data.draw(st.integers(0, one.data.n - 1))
     labels = one.data.labels[row] if one.data.labels is not None else []
@@ -99,7 +95,7 @@ def test_one_wrong_label(task: TaskKind, data: st.DataObject, wrong: str) -> Non
     item = len(labels) if several else None
     faulty = with_label(one.data, row, item, value)
     code = {"unknown": "unknown_label", "empty": "empty_label", "again": "duplicate_label"}[wrong]
-    for name, writer in writers_for(faulty, data):
+    for name, writer in part_of_writers(faulty, half, 2):
         owner = id_of_row(faulty, row)
         assert_one_problem(
             one, name, faulty, expected_problem(code, writer.location(faulty, row, "label", item), owner)
@@ -111,16 +107,17 @@ def id_of_row(data: AnswerTable, row: int) -> str:
     return as_nfc(data.ids[row])
 
 
+@HALVES
 @given(data=st.data(), wrong=st.sampled_from(["unknown", "again"]), task=st.sampled_from(["binary", "multilabel"]))
 @FEW
-def test_one_row_too_many(data: st.DataObject, wrong: str, task: TaskKind) -> None:
+def test_one_row_too_many(half: int, data: st.DataObject, wrong: str, task: TaskKind) -> None:
     one = data.draw(drawn_answers(task, scored=data.draw(st.booleans())))
     row = one.data.n
     extra: Any = one.data.ids[0]
     if wrong == "unknown":
         extra = data.draw(nfc_texts.filter(lambda text: text not in one.ids))
     faulty = with_row(one.data, extra)
-    for name, writer in writers_for(faulty, data):
+    for name, writer in part_of_writers(faulty, half, 2):
         code = "unknown_id" if wrong == "unknown" else "duplicate_key" if name == "map" else "duplicate_id"
         if wrong == "again" and writer.layout == "long":
             continue  # there an id has as many rows as labels
@@ -129,27 +126,29 @@ def test_one_row_too_many(data: st.DataObject, wrong: str, task: TaskKind) -> No
         )
 
 
+@HALVES
 @given(data=st.data())
 @FEW
-def test_one_label_that_is_null(data: st.DataObject) -> None:
+def test_one_label_that_is_null(half: int, data: st.DataObject) -> None:
     one = data.draw(drawn_answers("multiclass", scored=False))
     row = data.draw(st.integers(0, one.data.n - 1))
     faulty = with_label(one.data, row, None, None)
-    for name, writer in writers_for(faulty, data):
+    for name, writer in part_of_writers(faulty, half, 2):
         if writer.kind not in {"csv", "tsv"}:
             fault = expected_problem("wrong_shape", writer.location(faulty, row, "label", None), id_of_row(faulty, row))
             assert_one_problem(one, name, faulty, fault)
 
 
+@HALVES
 @given(data=st.data(), value=st.sampled_from([None, "", True, 1.5, ["a"]]))
 @FEW
-def test_one_id_that_is_none(data: st.DataObject, value: Any) -> None:
+def test_one_id_that_is_none(half: int, data: st.DataObject, value: Any) -> None:
     one = data.draw(drawn_answers("multiclass", scored=data.draw(st.booleans())))
     row = data.draw(st.integers(0, one.data.n - 1))
     names = [value if number == row else name for number, name in enumerate(one.data.ids)]
     faulty = replace(one.data, ids=names)
     code = "missing_id" if value is None or value == "" else "wrong_shape"
-    for name, writer in writers_for(faulty, data):
+    for name, writer in part_of_writers(faulty, half, 2):
         text = writer.kind not in {"json", "jsonl"}
         if name == "map" or (text and value != "" and (value is not None or writer.kind not in COLUMNS)):
             continue
@@ -160,14 +159,15 @@ def test_one_id_that_is_none(data: st.DataObject, value: Any) -> None:
 
 
 @pytest.mark.parametrize("task", ["binary", "multiclass", "multilabel"])
+@HALVES
 @given(data=st.data(), value=st.sampled_from([math.nan, math.inf, None, "x", "0.5", True]))
 @FEW
-def test_one_score_that_is_no_number(task: TaskKind, data: st.DataObject, value: Any) -> None:
+def test_one_score_that_is_no_number(half: int, task: TaskKind, data: st.DataObject, value: Any) -> None:
     one = data.draw(drawn_answers(task, scored=True))
     row = data.draw(st.integers(0, one.data.n - 1))
     item = data.draw(st.integers(0, len(one.classes) - 1))
     faulty = with_score(one.data, row, item, value)
-    for name, writer in writers_for(faulty, data):
+    for name, writer in part_of_writers(faulty, half, 2):
         if writer.kind in {"csv", "tsv"} and value == "0.5":
             continue  # there all is text
         if name == "columns" and value is None and one.data.n == 1:
@@ -207,10 +207,11 @@ def _extra_score_problem(
     ("damage", "problem_of"), [("missing", _missing_score_problem), ("extra", _extra_score_problem)]
 )
 @pytest.mark.parametrize("task", ["binary", "multiclass", "multilabel"])
+@HALVES
 @given(data=st.data())
 @FEW
 def test_one_score_more_or_less(
-    task: TaskKind, damage: str, problem_of: Callable[..., tuple[str, Location]], data: st.DataObject
+    half: int, task: TaskKind, damage: str, problem_of: Callable[..., tuple[str, Location]], data: st.DataObject
 ) -> None:
     one = data.draw(drawn_answers(task, scored=True).filter(lambda one: one.data.single is None))
     row = data.draw(st.integers(0, one.data.n - 1))
@@ -219,7 +220,7 @@ def test_one_score_more_or_less(
     if missing and len(one.classes) == 2 and task == "binary":
         item = one.classes.index(one.positive)  # else the row still holds the one score that may stand alone
     faulty = with_score(one.data, row, item, NO_SCORE) if missing else replace(one.data, extra=row)
-    for name, writer in writers_for(faulty, data):
+    for name, writer in part_of_writers(faulty, half, 2):
         code, place = problem_of(name, writer, faulty, row, item)
         unread = not missing and writer.kind in {"csv", "tsv"}
         assert_one_problem(one, name, faulty, expected_problem(code, place, None if unread else id_of_row(faulty, row)))
@@ -236,14 +237,15 @@ def with_probabilities(one: DrawnAnswers) -> DrawnAnswers:
 
 
 @pytest.mark.parametrize("task", ["binary", "multiclass", "multilabel"])
+@HALVES
 @given(data=st.data(), value=st.sampled_from([-0.25, -1e-300, 1.0000000000000002, 7.0]))
 @FEW
-def test_one_score_that_is_no_probability(task: TaskKind, data: st.DataObject, value: float) -> None:
+def test_one_score_that_is_no_probability(half: int, task: TaskKind, data: st.DataObject, value: float) -> None:
     one = with_probabilities(data.draw(drawn_answers(task, scored=True)))
     row = data.draw(st.integers(0, one.data.n - 1))
     item = data.draw(st.integers(0, len(one.classes) - 1))
     faulty = with_score(one.data, row, item, value)
-    for name, writer in writers_for(faulty, data):
+    for name, writer in part_of_writers(faulty, half, 2):
         fault = expected_problem(
             "not_a_probability", writer.location(faulty, row, "score", item), id_of_row(faulty, row)
         )
@@ -251,13 +253,16 @@ def test_one_score_that_is_no_probability(task: TaskKind, data: st.DataObject, v
 
 
 @pytest.mark.parametrize("task", ["binary", "multiclass"])
+@HALVES
 @given(data=st.data(), value=st.sampled_from([0.5, 0.002]))
 @FEW
-def test_one_row_of_probabilities_that_does_not_sum_to_one(task: TaskKind, data: st.DataObject, value: float) -> None:
+def test_one_row_of_probabilities_that_does_not_sum_to_one(
+    half: int, task: TaskKind, data: st.DataObject, value: float
+) -> None:
     one = with_probabilities(data.draw(drawn_answers(task, scored=True).filter(lambda one: one.data.single is None)))
     row = data.draw(st.integers(0, one.data.n - 1))
     faulty = with_score(one.data, row, 0, value)
-    for name, writer in writers_for(faulty, data):
+    for name, writer in part_of_writers(faulty, half, 2):
         fault = expected_problem(
             "not_a_probability", writer.location(faulty, row, "score", None), id_of_row(faulty, row)
         )
@@ -295,10 +300,11 @@ def test_a_score_under_the_name_of_the_positive_label_that_is_no_probability(pos
 # ---- the same answer on every path ----------------------------------------------------------------
 
 
+@HALVES
 @given(data=st.data(), value=st.sampled_from([-0.25, math.nan, 7.0]), again=st.booleans())
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_dry_run_and_offline_scoring_give_the_same_answer(
-    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, value: float, again: bool
+    half: int, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, value: float, again: bool
 ) -> None:
     folder: Path = tmp_path_factory.mktemp("files")
     one = with_probabilities(data.draw(drawn_answers("multiclass", scored=True)))
@@ -309,7 +315,7 @@ def test_dry_run_and_offline_scoring_give_the_same_answer(
     truth.path.write_bytes(WRITERS["columns"].write(AnswerTable(one.ids, labels=[one.classes[0]] * len(one.ids))))
     call = parse_metric("log_loss", task="multiclass")
     spec = TaskSpec("multiclass", tuple(one.classes))
-    for _, writer in writers_for(faulty, data):
+    for _, writer in part_of_writers(faulty, half, 2):
         source = SourceFile(folder / "file", FileKind(writer.kind, "", writer.layout))
         source.path.write_bytes(writer.write(faulty))
         _, dry, _ = validate_predictions(one.ids, spec, source, rules=ReadingRules.strictest([call], call.text))

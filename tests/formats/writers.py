@@ -161,3 +161,8 @@ WRITERS: dict[str, FormatWriter] = {
     ),
     **table_writers(),
 }
+
+
+def part_of_writers(table: AnswerTable, first: int, parts: int) -> list[tuple[str, FormatWriter]]:
+    """One in so many of the writers that such a table fits, from this one on: all parts together are all of them."""
+    return [(name, writer) for name, writer in WRITERS.items() if writer.fits(table)][first::parts]

@@ -5,6 +5,8 @@ Prints every fault with its file, its line and its remedy, and ends with status 
 
 import gc
 import sys
+import traceback
+from collections.abc import Iterator
 
 if __name__ == "__main__":
     gc.disable()  # what is loaded and parsed here stays: searching it for garbage would take half of the time
@@ -17,7 +19,7 @@ from tests.repository import (
     openapi_checks,
     packaging_checks,
 )
-from tests.repository.tree import Check, Tree
+from tests.repository.tree import ROOT, Check, Fault, Tree
 
 CHECKS: tuple[Check, ...] = (
     code_checks.modules_open_with_one_sentence,
@@ -69,11 +71,22 @@ CHECKS: tuple[Check, ...] = (
 
 def main() -> int:
     """The exit status: 1 if a check has found something."""
-    tree = Tree()
-    faults = [fault for check in CHECKS for fault in check(tree)]
-    for fault in faults:
-        print(fault)  # noqa: T201
-    return 1 if faults else 0
+    tree, status = Tree(), 0
+    for check in CHECKS:
+        for fault in _faults(check, tree):
+            print(fault)  # noqa: T201
+            status = 1
+    return status
+
+
+def _faults(check: Check, tree: Tree) -> Iterator[Fault]:
+    """What a check finds; that it cannot go on is a fault too, so that the other checks are made."""
+    try:
+        yield from check(tree)
+    except Exception as error:  # noqa: BLE001 (whatever the tree has that the check does not expect)
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        wrong = f"{check.__name__} ended with {type(error).__name__}: {error}"
+        yield Fault(last.filename.removeprefix(f"{ROOT}/"), last.lineno or 1, wrong, "Fix what it read, or the check")
 
 
 if __name__ == "__main__":

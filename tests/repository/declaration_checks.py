@@ -5,10 +5,13 @@ from collections.abc import Iterator
 from inspect import getsourcefile, getsourcelines
 from pathlib import Path
 
+from pydantic_core import PydanticUndefined
+
 import app.cli
 import app.main
 from app.api.http.problem_documents import problem_response
 from app.errors import AssayError, Unavailable
+from app.settings import describe_settings
 from tests.repository.tree import ROOT, Fault, Tree
 
 PROGRAMS = (app.main, app.cli)  # once they are loaded, all errors are known
@@ -27,13 +30,13 @@ def every_error_has_code_status_remedy_and_message(tree: Tree) -> Iterator[Fault
     for kind in tree.errors:
         message = " ".join((kind.__doc__ or "").split())
         if not re.fullmatch(r"[a-z]+(_[a-z]+)*", kind.code):
-            yield _at(kind, f"the code {kind.code} is no words with _ between", "Choose another code")
+            yield _at(kind, f"the code {kind.code} is not lowercase words joined by _", "Choose another code")
         if kind.status not in STATUSES:
             yield _at(kind, f"the status {kind.status} is unusual", "Choose one of STATUSES in declaration_checks.py")
         if not message.endswith("."):
-            yield _at(kind, "its docstring is no sentence", "Say there what is wrong")
+            yield _at(kind, "its docstring is not a sentence", "Say there what is wrong")
         if not kind.remedy.endswith((".", "}")):
-            yield _at(kind, "its remedy is no sentence", "Say how to mend it")
+            yield _at(kind, "its remedy is not a sentence", "Say how to fix it")
         error, answer = kind(), problem_response(kind())
         if (error.detail, error.advice, str(error)) != (message, kind.remedy, message):
             yield _at(kind, "it does not say its own docstring and remedy", "Leave both to AssayError")
@@ -62,9 +65,13 @@ def every_setting_is_used(tree: Tree) -> Iterator[Fault]:
 
 
 def every_setting_is_described(tree: Tree) -> Iterator[Fault]:
+    rows = {row["name"]: row for row in describe_settings()}
     for name, field in tree.settings.model_fields.items():
+        row = rows.get(f"ASSAY_{name.upper()}", {})
+        if not row or (field.default not in {None, PydanticUndefined} and row["default"] != str(field.default)):
+            yield _at_setting(tree, name, "describe_settings omits it or its default", "docs/settings.md needs both")
         if not (field.description or "").endswith("."):
-            yield _at_setting(tree, name, "its description is no sentence", "Describe it: docs/settings.md tells it")
+            yield _at_setting(tree, name, "its description is not a sentence", "Describe it: docs/settings.md tells it")
 
 
 def _at(kind: type[AssayError], wrong: str, remedy: str) -> Fault:

@@ -1,5 +1,6 @@
 """Documents name modules, tables, files and sections that exist, use one term for one thing, and leave nothing out."""
 
+import os
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from app.scoring.reports.detailed_report import REPORT_PARTS
 from app.scoring.reports.per_class_report import REPORTED_METRICS
 from app.store.account_tables import User
 from app.store.tables import Base
-from tests.repository.tree import Fault, Tree
+from tests.repository.tree import ROOT, Fault, Tree
 
 GLOSSARY, ARCHITECTURE, REPORTS = "docs/glossary.md", "docs/architecture.md", "docs/reports.md"
 DECISIONS = "docs/decisions"
@@ -157,6 +158,8 @@ def every_figure_that_can_be_converted_is_listed(tree: Tree) -> Iterator[Fault]:
 
 def the_commands_of_the_documents_are_targets_of_the_makefile(tree: Tree) -> Iterator[Fault]:
     targets = set(re.findall(r"^([a-z]+):.*## ", tree.text("Makefile"), flags=re.MULTILINE))
+    if not os.access(ROOT / ".ci" / "run", os.X_OK):
+        yield Fault(".ci/run", 1, "it is not executable", "Run chmod +x .ci/run")
     for target in (target for target in TARGETS if target not in targets):
         yield Fault("Makefile", 1, f"there is no target {target} with a description", "Documents name it: keep it")
     for page in _documents(tree):
@@ -186,7 +189,7 @@ def _beside(page: str, target: str) -> str:
     parts: list[str] = []
     for part in (PurePosixPath(page).parent / target).parts:
         if part == "..":
-            parts.pop()
+            parts[-1:] = []  # a link that leads above the root exists nowhere
         else:
             parts.append(part)
     return "/".join(parts)

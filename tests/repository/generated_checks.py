@@ -32,6 +32,8 @@ def every_metric_has_a_section_with_equation_and_example(tree: Tree) -> Iterator
     index, told = tree.text("docs/metrics/README.md"), 0
     for family in FAMILIES:
         page = f"docs/metrics/{family.name}.md"
+        if f"]({family.name}.md)" not in index:
+            yield Fault("docs/metrics/README.md", 1, f"the family {family.name} is not in the index", REMEDY)
         sections = dict(
             zip(_headings(tree, page), re.split(r"^## ", tree.text(page), flags=re.MULTILINE)[1:], strict=False)
         )

@@ -88,11 +88,11 @@ def every_shape_is_used_and_every_reference_leads_to_one(tree: Tree) -> Iterator
     defined = {f"#/components/schemas/{name}" for name in tree.document["components"]["schemas"]}
     for wrong in sorted(set(_references(tree.document)) ^ defined):
         what = "is used nowhere" if wrong in defined else "leads nowhere"
-        yield Fault(PAGE, tree.line(PAGE, wrong.rpartition("/")[2]), f"{wrong} {what}", "Mend app/api/openapi")
+        yield Fault(PAGE, tree.line(PAGE, wrong.rpartition("/")[2]), f"{wrong} {what}", "Fix app/api/openapi")
 
 
 def every_tag_is_described_and_used(tree: Tree) -> Iterator[Fault]:
-    used = {tag for operation in operations(tree) for tag in operation.spec["tags"]}
+    used = {tag for operation in operations(tree) for tag in operation.spec.get("tags", [])}
     told = {tag["name"]: tag["description"] for tag in API_TAGS}
     for tag in sorted(used ^ told.keys()):
         what = "is described but no route has it" if tag in told else "is not described"
@@ -103,12 +103,12 @@ def every_tag_is_described_and_used(tree: Tree) -> Iterator[Fault]:
 
 def every_operation_says_what_it_does(tree: Tree) -> Iterator[Fault]:
     for each in operations(tree):
-        summary, text = each.spec["summary"], each.spec.get("description", "")
+        summary, text = each.spec.get("summary", ""), each.spec.get("description", "")
         if not summary[:1].isupper() or summary.endswith("."):
             yield each.fault(f"the summary is '{summary}'", "Begin with a capital and end without a full stop")
         if not text.endswith("."):
-            yield each.fault("the description is no sentence", "Write a docstring that ends with a full stop")
-        if len(each.spec["tags"]) != 1:
+            yield each.fault("the description is not a sentence", "Write a docstring that ends with a full stop")
+        if len(each.spec.get("tags", [])) != 1:
             yield each.fault("it has not exactly one tag", "Give the router one tag")
         if not any(status.startswith("2") for status in each.responses()):
             yield each.fault("no success is documented", "Name the status of success")

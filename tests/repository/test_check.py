@@ -9,7 +9,8 @@ from pydantic import TypeAdapter
 
 from app.errors import QuotaExceeded, Unavailable
 from app.settings import Settings
-from tests.repository import check, declaration_checks
+from tests.each_case import for_each
+from tests.repository import check, code_checks, declaration_checks, openapi_checks
 from tests.repository.tree import Fault, Tree
 
 TREE = Tree()  # read once
@@ -40,14 +41,20 @@ def shapes(**others: Any) -> Tree:
     return Tree(openapi=TREE.document | {"components": TREE.document["components"] | {"schemas": schemas}})
 
 
+def beside_short_ones(text: str) -> Tree:
+    """The program as one file with this text and two short ones, so that half of all is short."""
+    short = "def short():\n    pass\n"
+    return Tree({"app/planted.py": text, "app/one.py": short, "app/two.py": short}, only_planted=True)
+
+
 class Undescribed(Settings):
     nobody_reads_this: int = 1
 
 
 PLANTED: dict[str, Callable[[], Tree]] = {
     "modules_open_with_one_sentence": lambda: program('"""No sentence"""\n'),
-    "files_are_short": lambda: program("pass\n" * 401),
-    "functions_are_short": lambda: program("class One:\n    def long(self):\n        pass\n" + "        pass\n" * 50),
+    "files_are_short": lambda: beside_short_ones("pass\n" * 401),
+    "functions_are_short": lambda: beside_short_ones("def long():\n" + "    pass\n" * 50),
     "nothing_is_left_for_later": lambda: program("raise Not" + "ImplementedError\n"),
     "long_tests_exist_and_have_reasons": lambda: Tree(
         long_tests={"tests/repository/test_check.py::test_no": "A slow one."}
@@ -136,11 +143,50 @@ def test_every_check_finds_the_fault_that_is_planted_for_it(monkeypatch: pytest.
     assert blind == []
 
 
+OPERATION: dict[str, Callable[[dict[str, Any]], object]] = {
+    "the summary is": lambda one: one.update(summary="ends."),
+    "the description is": lambda one: one.update(description="no end"),
+    "it has not exactly one tag": lambda one: one.pop("tags"),
+    "no success is documented": lambda one: one.update(responses={"400": {}}),
+    "its parameters are": lambda one: one.update(parameters=[{"name": "planted", "in": "path"}]),
+}
+
+
+@for_each("words", OPERATION)
+def test_each_claim_about_an_operation_can_fail(words: str) -> None:
+    change = OPERATION[words]
+    tree = document(change, *(("/api/v1/users/{user_id}", "get") if "parameters" in words else ()))
+    found = [fault.wrong for fault in openapi_checks.every_operation_says_what_it_does(tree)]
+    assert any(words in wrong for wrong in found), found
+
+
+@for_each("words, text", [("401 lines", "pass\n" * 401), ("51 lines", "def long():\n" + "    pass\n" * 50)])
+def test_what_is_too_long_is_found_among_what_is_short(words: str, text: str) -> None:
+    tree = beside_short_ones(text)
+    found = [*code_checks.files_are_short(tree), *code_checks.functions_are_short(tree)]
+    assert [words in fault.wrong for fault in found] == [True], found
+
+
+def test_a_check_that_cannot_go_on_is_a_fault_and_stops_no_other(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(tree: Tree) -> Iterator[Fault]:
+        yield Fault("app", 1, str(tree.document["no such part"]), "Fix it")
+
+    monkeypatch.setattr(
+        check, "CHECKS", (broken, lambda _: iter([Fault("app/planted.py", 7, "it is wrong", "Fix it")]))
+    )
+    assert check.main() == 1
+    first, second = capsys.readouterr().out.splitlines()
+    assert "broken ended with KeyError: 'no such part'. Fix what it read, or the check." in first
+    assert second.startswith("app/planted.py:7: ")
+
+
 def test_a_fault_is_printed_with_its_place_and_remedy_and_fails_the_program(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    fault = Fault("app/planted.py", 7, "it is wrong", "Mend it")
-    cases: list[tuple[list[Fault], int, str]] = [([], 0, ""), ([fault], 1, "app/planted.py:7: it is wrong. Mend it.\n")]
+    fault = Fault("app/planted.py", 7, "it is wrong", "Fix it")
+    cases: list[tuple[list[Fault], int, str]] = [([], 0, ""), ([fault], 1, "app/planted.py:7: it is wrong. Fix it.\n")]
     for faults, status, told in cases:
         monkeypatch.setattr(check, "CHECKS", (lambda _, faults=faults: iter(faults),))
         assert check.main() == status

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @dataclass(frozen=True)
 class Fault:
-    """What is wrong, in which file and line, and how to mend it."""
+    """What is wrong, in which file and line, and how to fix it."""
 
     path: str
     line: int

@@ -215,7 +215,7 @@ def test_the_ancestors_of_every_class_are_those_of_each(data: st.DataObject) -> 
 
 
 def test_many_labels_deep_in_a_chain_are_refused_at_once() -> None:
-    size = 30_000
+    size = 40_000
     chain = {f"n{at}": [f"n{at - 1}"] for at in range(1, size)}
     classes = [f"n{at}" for at in range(size)]
     of = case("multilabel", classes, [classes[-2:]] * 1000, [[name] for name in classes[-2000::2]], hierarchy=chain)

@@ -143,10 +143,10 @@ def test_no_order_of_declaration_decides_whether_there_is_a_value() -> None:
 
 
 def test_large_flat_hierarchies_have_values() -> None:
-    of = distances_in(bushy(20_000, 4), nodes(20_000))
-    assert of.between(np.array([20_000]), np.array([20_000]), 10_000).tolist() == [0]
-    deep = distances_in(ladder(20_000), nodes(20_000))
+    of = distances_in(bushy(40_000, 4), nodes(40_000))
+    assert of.between(np.array([40_000]), np.array([40_000]), 10_000).tolist() == [0]
+    deep = distances_in(ladder(40_000), nodes(40_000))
     with pytest.raises(HierarchyCostLimitError):
         deep.between(np.array([1]), np.array([1]), 10_000)
-    forest = distances_in(chain(20_000), nodes(20_000))
-    assert forest.between(np.array([1, 20_000]), np.array([20_000, 10_000]), 10_000_000).tolist() == [19_999, 10_000]
+    forest = distances_in(chain(40_000), nodes(40_000))
+    assert forest.between(np.array([1, 40_000]), np.array([40_000, 20_000]), 10_000_000).tolist() == [39_999, 20_000]

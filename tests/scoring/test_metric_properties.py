@@ -37,7 +37,7 @@ BY_SIZE = {"coverage", "coverage_plus_one", "precision_at_k", "dcg_at_k", "psp_a
 # one decision value: to be sure of its class is not to know how the others lie
 ONE_VALUE = {"auc_pairwise_univariate"}
 WIDTH = {"partial_auc": 0.5}  # the best value is the width of the area that is asked for
-FEW = settings(max_examples=6, deadline=None)  # each computes every metric
+FEW = settings(max_examples=25, deadline=None)  # each computes every metric
 
 
 def metrics_for(task: TaskKind) -> list[Metric]:

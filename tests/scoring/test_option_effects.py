@@ -53,7 +53,7 @@ def option_names(metric: Metric) -> set[str]:
 
 @pytest.mark.parametrize("task", TASK_KINDS)
 @given(data=st.data(), options=OPTION_VALUES)
-@settings(max_examples=5, deadline=None)  # each parses and computes every metric twice
+@settings(max_examples=20, deadline=None)  # each parses and computes every metric twice
 def test_an_option_that_a_metric_does_not_list_moves_nothing(
     task: TaskKind, data: st.DataObject, options: dict[str, str]
 ) -> None:

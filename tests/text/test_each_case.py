@@ -3,6 +3,8 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.each_case import for_each
 
@@ -51,3 +53,22 @@ def test_more_failures_than_are_told_in_full_are_named() -> None:
 
     with pytest.raises(AssertionError, match=r"25 of 25 cases fail[\s\S]*and 5 more: 20; 21; 22; 23; 24"):
         claim()
+
+
+def test_a_case_that_skips_fails_the_test() -> None:
+    @for_each("one", [1, 2])
+    def claim(one: int) -> None:
+        if one == 2:
+            pytest.skip("not here")
+
+    with pytest.raises(AssertionError, match="the case 2 skips"):
+        claim()
+
+
+def test_a_property_is_refused() -> None:
+    @given(st.integers())
+    def claim(one: int) -> None:
+        assert one
+
+    with pytest.raises(AssertionError, match="parametrize a property"):
+        for_each("one", [1])(claim)

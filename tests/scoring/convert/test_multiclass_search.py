@@ -12,6 +12,7 @@ from app.analysis.convert.measures import COUNT_MEASURES
 from app.analysis.convert.multiclass_search import search_many_classes
 from app.analysis.convert.printed_figures import parse_count, parse_figure
 from app.scoring.declaration.metric import CATALOGUE
+from tests.hypothesis_profiles import is_thorough
 from tests.scoring.case_builder import case, value
 from tests.scoring.convert.strategies import (
     Tables,
@@ -91,7 +92,8 @@ def test_mistakes_have_to_find_a_place_off_the_diagonal() -> None:
 def test_figures_out_of_reach_of_the_classes_are_told_without_a_search() -> None:
     rows = [FigureClaim(key, parse_figure("0.70"), row) for row in range(8) for key in ("precision", "recall")]
     problem = CountsProblem(40_000, (5_000,) * 8, tuple(rows))
-    for key in ("f1_macro", "f1_of_averages_macro"):
+    more = ("accuracy", "recall_weighted") if is_thorough() else ()
+    for key in ("f1_macro", "f1_of_averages_macro", *more):
         right = search_many_classes(
             replace(problem, claims=(*rows, FigureClaim(key, parse_figure("0.70")))), limit=2_000
         )

@@ -15,7 +15,7 @@ from app.scoring.uncertainty.draw_values import draw_values
 from tests.scoring.case_builder import case
 from tests.scoring.strategies import OPTION_VALUES, calls, cases, cases_with_odd_predictions
 
-FEW = settings(max_examples=5, deadline=None)  # each computes every metric for three draws, twice
+FEW = settings(max_examples=25, deadline=None)  # each computes every metric for three draws, twice
 
 
 def scalar_calls(of: EvaluationInput, options: dict[str, str]) -> list[MetricCall]:

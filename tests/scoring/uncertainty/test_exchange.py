@@ -78,7 +78,7 @@ def brute_force(a: EvaluationInput, b: EvaluationInput, wanted: list[MetricCall]
 
 @pytest.mark.parametrize("task", TASK_KINDS)
 @given(data=st.data())
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_few_instances_are_enumerated_as_by_brute_force_for_every_metric(task: TaskKind, data: st.DataObject) -> None:
     a, b = data.draw(pairs(task, most=4))
     first = data.draw(st.integers(0, 9))
@@ -111,7 +111,7 @@ def test_the_usual_averages_and_agreement_are_functions_of_the_one_vs_rest_count
 
 @pytest.mark.parametrize("task", ["binary", "multiclass"])
 @given(data=st.data())
-@settings(max_examples=3, deadline=None)  # each makes all exchanges for forty metrics
+@settings(max_examples=25, deadline=None)  # each makes all exchanges for forty metrics
 def test_the_counts_of_merged_cells_give_the_differences_of_rows(task: TaskKind, data: st.DataObject) -> None:
     """After the same exchange: the instances of a merged cell that have its first label are known by the rows."""
     a, b = data.draw(pairs(task))
@@ -195,7 +195,7 @@ def test_cells_have_the_null_distribution_of_instances(text: str, *, merge: bool
     assert tallies is not None
     parts = MergedDifferences(tallies) if merge else RowDifferences(doubled_rows(pair))
     cells = parts.differences(call, [parts.exchange.random(random_source(SEED), 2_000)])
-    assert ks_2samp(cells, per_instance(a, b, call, 300)).pvalue > 0.01
+    assert ks_2samp(cells, per_instance(a, b, call, 1_000 if is_thorough() else 300)).pvalue > 0.01
 
 
 def test_merged_cells_are_far_fewer_than_instances() -> None:
