@@ -202,7 +202,10 @@ def correct_gold(admin: Caller, slug: str, gold: list[dict[str, str]]) -> None:
 
 def play(app: ServedApp, which: int, record: Recording, calm: Callable[[], None]) -> None:
     """Challenges with this gold, everything that participants can do, and everything that anybody can read."""
-    admin, readers = app.admin(), {"": app.caller(), **{name: person(app, name) for name in ("Blue", "Green")}}
+    admin, readers = (
+        app.admin(),
+        {"": app.caller(), **{name: person(app, name) for name in ("Blue", "Green", "Stranger")}},
+    )
     readers[""].headers["X-Forwarded-For"] = "192.0.2.7"
     people = {name: readers[name] for name in ("Blue", "Green")}
     sent, own = dict[str, list[str]](), dict[str, dict[str, str]]()
@@ -251,35 +254,32 @@ def play(app: ServedApp, which: int, record: Recording, calm: Callable[[], None]
 OF_A_PHASE = ("{phase}", "{submission_id}", "/errata", "/leaderboard")
 
 
-def asked_about(slug: str, addresses: dict[str, list[str]]) -> dict[str, list[str]]:
+def asked_about(slug: str, addresses: dict[str, list[str]], part: str = "") -> dict[str, list[str]]:
     """What is read of a challenge: under the Ladder, only what tells of a phase or a submission."""
-    return {
-        path: queries
-        for path, queries in addresses.items()
-        if slug != LADDER or (any(part in path for part in OF_A_PHASE) and "/organize" not in path)
-    }
+    told = [path for path in addresses if any(one in path for one in OF_A_PHASE) and "/organize" not in path]
+    return {path: addresses[path] for path in (told if slug == LADDER else addresses) if part in path}
 
 
 def read_everything(
     record: Recording, app: ServedApp, readers: dict[str, Caller], fills: dict[str, str], shown: list[str]
 ) -> None:
-    """Every route and page as a member, with every query; every route as a visitor, with the queries of boards.
+    """Every route and page as a member, with every query; every route as a visitor, those of a phase as a stranger.
 
     Where there is a Ladder, only what may tell scores (OF_A_PHASE), and pages as a member. Green reads nothing, because
     Blue reads files of both teams.
     """
-    for name in ("", "Blue"):
-        for path, queries in asked_about(fills["slug"], READ).items():
+    for name in ("", "Blue") if fills["slug"] == LADDER else ("", "Blue", "Stranger"):
+        for path, queries in asked_about(fills["slug"], READ, "{phase}" if name == "Stranger" else "").items():
             for submission in shown if name and "{submission_id}" in path else shown[:1]:
                 number = {"number": "2"} if "/switches/" in path else {}  # elsewhere, that of a tile of the log
                 target = app.url + path.format_map(fills | number | {"submission_id": submission})
                 answer = record.ask(readers[name], "GET", target)
                 if name and "{phase}" in path and (tag := answer.headers.get("etag")):
                     record.ask(readers[name], "GET", target, headers={"If-None-Match": tag})
-                if submission != shown[-1] and (name or "/leaderboard" in path):
+                if submission != shown[-1] and (name == "Blue" or "/leaderboard" in path):
                     for query in queries:
                         record.ask(readers[name], "GET", f"{target}?{query}")
-        if name or fills["slug"] != LADDER:
+        if name == "Blue" or (not name and fills["slug"] != LADDER):
             read_pages(record, app, name, fills, shown)
 
 
