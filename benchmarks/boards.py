@@ -11,7 +11,8 @@ from benchmarks.load import request
 from benchmarks.served import RECIPE, Address, Cost, costs, peers, pin
 from benchmarks.sizes import Sizes
 from tests.faults.inspection import pid_of
-from tests.live_service import MAX_WAIT_SECONDS, Live, open_challenge, wait_for_analyses
+from tests.live_service import MAX_WAIT_SECONDS, Live, open_challenge
+from tests.settle import settle
 
 BOARD = "/api/v1/challenges/bench/phases/main/leaderboard"
 CONNECTIONS = 32
@@ -28,7 +29,7 @@ def prepared(folder: Path, rows: int) -> Live:
     sent = {f"doc-{row:08d}": of.names[code] for row, code in enumerate(of.predicted.tolist())}
     answer = service.admin().submit("bench", sent, team="First", method="first of many")
     assert answer.json()["status"] == "finished", answer.text
-    wait_for_analyses(service.admin(), "bench")
+    settle(service)
     service.stop()
     fill(f"sqlite:///{service.data_dir}/assay.sqlite3", "bench", rows - 1, first=100_000, teams=rows - 1)
     return service

@@ -12,7 +12,8 @@ import pytest
 
 from tests.api.in_process_app import ADMIN_TOKEN, ServedApp
 from tests.cli.run_command import run_assay
-from tests.live_service import open_challenge
+from tests.faults.inspection import is_alive
+from tests.live_service import eventually, open_challenge
 from tests.web.desk import organizer, person
 from tests.web.reader import Reader
 
@@ -47,7 +48,7 @@ class Analyses:
             self._files[part] = self._make(SLUG, part)
         for pid in self._processes():  # another process has no free memory left of what this one did
             os.kill(pid, signal.SIGKILL)
-            os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+            eventually(lambda pid=pid: not is_alive(pid), "a killed process has ended")  # type: ignore[misc]
 
     def _make(self, slug: str, part: str) -> Path:
         """Make a part, and give the file in which it is kept."""

@@ -16,7 +16,7 @@ from tests.journeys.access_stage import ABSENT, Stage
 from tests.journeys.support import People
 from tests.live_service import MAX_WAIT_SECONDS, Caller, Live
 from tests.settle import settle
-from tests.web.marked_stage import PAGE_ROLES, marked_stage, marks
+from tests.web.marked_stage import PAGE_ROLES, marked_stage, marks, readable
 from tests.web.page_needs import PAGE_NEEDS
 from tests.web.reader import HTML, Reader
 
@@ -135,7 +135,7 @@ class Crowd:
         for role, declared, path, given in asked(state, self.fill(state)):
             answer = self.look(role, path)
             if answer.status_code == 200:
-                text = entry_of(answer.text, given["slug"]) if declared == LIST else answer.text
+                text = entry_of(answer.text, given["slug"]) if declared == LIST else readable(answer)
                 found = marks(FORM_TOKEN.sub("", text)) - {given["slug"]}
                 wrong = [f"{role} at {path}: {each}" for each in self._compare(role, state, declared, given, found)]
                 yield Reading(role, declared, path, answer.headers.get("cache-control", ""), found, wrong)
@@ -162,7 +162,7 @@ class Crowd:
         key = role, state, rule.line, tuple(value for name, value in given.items() if f"{{{name}}}" in told)
         if again or key not in self._replies:
             answer = self.stage.send(role, rule, given)
-            shown = marks(answer.text) if answer.status_code == 200 else set[str]()
+            shown = marks(readable(answer)) if answer.status_code == 200 else set[str]()
             self._replies[key] = Reply(answer.status_code, shown)
             self._shown[role, state] |= shown
         return self._replies[key]

@@ -173,7 +173,7 @@ def test_leases_that_run_out_again_and_again_fail_the_task_at_the_cap_and_give_b
         if store.task().status == "failed":
             break
     assert store.state() == ("failed", "failed", ["reserve", "refund"], 0)
-    assert store.task().interruptions == CAPS.interruptions
+    assert store.task().interruptions == CAPS.interruptions + 1
 
 
 def test_a_file_that_comes_back_is_scored_as_if_nothing_had_been(store: Store, pool: ScoringProcessPool) -> None:
