@@ -1,16 +1,21 @@
-"""Every page of the table: accessible, narrow, printed, without motion, without scripts, light, and free of errors."""
+"""Every page of the table: accessible, narrow, printed, without motion, without scripts, light, and free of errors.
 
+Logging in is tried here too, so that one process alone fills a site.
+"""
+
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, CDPSession, Page
+from playwright.sync_api import Browser, CDPSession, Page, expect
 
 from tests.browser import axe, chromium, measures
 from tests.browser.filled_site import FilledSite
 from tests.browser.page_table import VIEWS, PageView
+from tests.browser.person import WAYS, Way, person
 
 WIDTH, HEIGHT = 1280, 900
 PAPER_WIDTH = 718  # of A4 between its margins, at 96 px an inch
@@ -133,3 +138,55 @@ def test_a_page_is_accessible_narrow_calm_printed_light_and_whole_without_script
     if tab.page.locator("h1").count() != 1:
         wrong.append("not one h1")
     assert wrong + tab.faults.found == []
+
+
+# ---- logging in: with a mouse, with a keyboard alone, and without scripts
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_somebody_logs_in_after_a_wrong_password_and_out_again(browser: Browser, site: FilledSite, way: Way) -> None:
+    with person(browser, site.url, way) as stranger:
+        stranger.go("/").follow("Log in")
+        stranger.sees_heading("Log in")
+        stranger.write("E-mail address", site.people["stranger"].email)
+        stranger.write("Password", "not the password")
+        stranger.press("Log in")
+        stranger.sees("There is a problem")
+        stranger.write("Password", "a password for tests")
+        stranger.press("Log in")
+        stranger.sees("Sam Stranger")
+        stranger.press("Log out")
+        stranger.sees("You are logged out.")
+        stranger.does_not_see("Sam Stranger")
+        assert stranger.page.url == f"{site.url}/"
+        stranger.page.reload()
+        stranger.sees("Log in")
+        stranger.does_not_see("You are logged out.")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_refused_form_leads_to_its_problems(browser: Browser, site: FilledSite, scheme: chromium.Scheme) -> None:
+    with person(browser, site.url, color_scheme=scheme) as stranger:
+        stranger.go("/log-in")
+        stranger.write("E-mail address", site.people["stranger"].email)
+        stranger.write("Password", "not the password")
+        stranger.press("Log in")
+        expect(stranger.page.locator("#errors")).to_be_focused()
+        expect(stranger.page).to_have_title(re.compile("^Error: "))
+        assert axe.violations(stranger.page) == []
+
+
+def test_the_first_key_leads_past_the_navigation(browser: Browser, site: FilledSite) -> None:
+    with person(browser, site.url, "keyboard") as visitor:
+        visitor.go("/").follow("Skip to the content")
+        expect(visitor.page.locator("main")).to_be_focused()
+
+
+def test_somebody_returns_to_the_page_that_needed_an_account(browser: Browser, site: FilledSite) -> None:
+    with person(browser, site.url) as captain:
+        captain.go("/log-in?next=/catalogue%3Fq%3Drecall")
+        captain.write("E-mail address", site.people["captain"].email)
+        captain.write("Password", "a password for tests")
+        captain.press("Log in")
+        captain.sees("Bea Blue")
+        assert captain.page.url == f"{site.url}/catalogue?q=recall"

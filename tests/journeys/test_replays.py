@@ -1,13 +1,14 @@
 """Real challenges with real systems, whole, over HTTP: the numbers of their organizers, in the order of their metric."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.journeys.support import MAIN_PHASE_PATH, People, metric_values, new_slug, require_finished
-from tests.live_service import Caller
+from tests.live_service import Caller, Live
 from tests.reference_material import needs_shared, shared
 
 pytestmark = [needs_shared, pytest.mark.ci]
@@ -18,6 +19,14 @@ TASKS = {
     "tweeteval-emoji": "multiclass",
 }
 COMPARED = {"germeval2018-coarse": 42, "germeval2019-blurbs-a": 56, "tweeteval-emoji": 14}
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory: pytest.TempPathFactory) -> Iterator[People]:
+    """People at a service that gives intervals up at once: those of real systems take minutes, and nobody reads them."""
+    live = Live(tmp_path_factory.mktemp("replays") / "data", analysis_seconds="0.001").start()
+    yield People(live)
+    live.stop()
 
 
 def read(path: Path) -> Any:

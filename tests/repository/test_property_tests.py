@@ -114,7 +114,7 @@ def test_counts():
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize(("examples", "many", "few"), [("", 20, 8), ("full", 40, 8)])
+@pytest.mark.parametrize(("examples", "many", "few"), [("", 20, 5), ("full", 40, 8)])
 def test_a_local_run_draws_an_eighth_of_the_examples_and_that_of_ci_a_quarter(
     tmp_path: Path, examples: str, many: int, few: int
 ) -> None:

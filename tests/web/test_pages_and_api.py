@@ -227,11 +227,11 @@ def crowd(live: Live) -> Iterator[Crowd]:
 def test_the_api_shows_the_marks_to_some_and_not_to_others(crowd: Crowd) -> None:
     open_to_all = {"zqtitle", "zqdescription", "zqnewsbody", "zqlicence", "zqmethodbaseline", "zqfieldlabel"}
     of_team = {"zqaboutcap", "zqrejected", "zqwronglabel"}
-    of_organizers = {"zqgoldreason", "zqanswer", "zqinvitation", "zqauditreason", "zqmethodtest", "zqgrant"}
+    of_organizers = {"zqgoldreason", "zqanswer", "zqinvitation", "zqauditreason", "zqmethodtest", "zqgrant", "zqgroup"}
     crowd.fill("open")
-    every = open_to_all | of_team | of_organizers | {"zqgroup"}  # metadata of gold is not given back
+    every = open_to_all | of_team | of_organizers
     hidden = {role: crowd.kept_back(role, "open", every) for role in ("vis", "cap", "own")}
-    assert hidden == {"vis": every - open_to_all, "cap": every - open_to_all - of_team, "own": {"zqgroup"}}
+    assert hidden == {"vis": every - open_to_all, "cap": every - open_to_all - of_team, "own": set()}
 
 
 def paths_of(declared: str, fill: dict[str, str]) -> list[tuple[str, dict[str, str]]]:
