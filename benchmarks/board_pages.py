@@ -34,7 +34,6 @@ from tests.faults.inspection import pid_of
 from tests.live_service import MAX_WAIT_SECONDS, Live
 from tests.migrated_databases import migrate_by_copy
 
-READERS = 500
 CHANGES = 3
 CONNECTIONS = 32
 PAGE = f"/challenges/{SLUG}/leaderboard"
@@ -52,9 +51,9 @@ def measure(sizes: Sizes, folder: Path) -> Measured:
         db.close()
     _from_rows(found, sizes, folder, few, many)
     _kept(found, sizes, folder, few, many)
-    sessions, threads = _live(folder / str(few))
-    found.at_most(f"{READERS} live readers told of {CHANGES} changes, sessions taken", 0, sessions, "sessions")
-    found.at_most(f"{READERS} live readers, threads more than without", 0, threads, "threads")
+    sessions, threads = _live(folder / str(few), sizes.readers)
+    found.at_most(f"{sizes.readers} live readers told of {CHANGES} changes, sessions taken", 0, sessions, "sessions")
+    found.at_most(f"{sizes.readers} live readers, threads more than without", 0, threads, "threads")
     return found
 
 
@@ -114,21 +113,21 @@ def _kept(found: Measured, sizes: Sizes, folder: Path, few: int, many: int) -> N
     found.at_most(f"kept first page of {many:,} rows", 2, processor["first page of the long board"] / processor["page"])
 
 
-def _live(data: Path) -> tuple[int, int]:
+def _live(data: Path, readers: int) -> tuple[int, int]:
     """Sessions that requests took while readers waited and were told of changes, and the threads that they needed."""
     with serve_app(app_settings(data)) as app:
         hub: ChangeHub = app.app.state.service.changes
         port = urlsplit(app.url).port
         assert port is not None
         with checkouts() as taken:
-            return asyncio.run(_follow(hub, port, taken))
+            return asyncio.run(_follow(hub, port, taken, readers))
 
 
-async def _follow(hub: ChangeHub, port: int, taken: list[Any]) -> tuple[int, int]:
+async def _follow(hub: ChangeHub, port: int, taken: list[Any], readers: int) -> tuple[int, int]:
     first = await _Stream.open(port)
     threads = threading.active_count()
-    streams = [first, *[await _Stream.open(port) for _ in range(READERS - 1)]]
-    assert hub.count == READERS
+    streams = [first, *[await _Stream.open(port) for _ in range(readers - 1)]]
+    assert hub.count == readers
     taken.clear()
     for _ in range(CHANGES):
         hub.publish([ALL_BOARDS])

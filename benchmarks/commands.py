@@ -35,7 +35,7 @@ def measure(sizes: Sizes, folder: Path) -> Measured:
     }
     spent: dict[str, list[float]] = {name: [] for name in ways}
     lasted: list[float] = []
-    python, environment = compiled_python(folder)
+    python, environment = compiled_python()
     for turn in range(2 * sizes.repetitions + 1):
         for name, arguments in ways.items():
             began, before = time.perf_counter(), _cpu_of_children()
@@ -59,10 +59,9 @@ def measure(sizes: Sizes, folder: Path) -> Measured:
     return found
 
 
-def compiled_python(folder: Path) -> tuple[list[str], dict[str, str]]:
+def compiled_python() -> tuple[list[str], dict[str, str]]:
     """Arguments and environment of a Python that compiles each module once, as after an installation."""
-    environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "", "OPENBLAS_NUM_THREADS": "1"}
-    return [sys.executable, "-X", f"pycache_prefix={folder / 'compiled'}"], environment
+    return [sys.executable], os.environ | {"PYTHONDONTWRITEBYTECODE": "", "OPENBLAS_NUM_THREADS": "1"}
 
 
 def _cpu_of_children() -> float:

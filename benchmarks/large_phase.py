@@ -18,7 +18,7 @@ def measure(sizes: Sizes, folder: Path) -> Measured:
     """Submit to both phases in turn; each has a service and a database of its own."""
     figures = Measured()
     count, checkout = max(1, sizes.waits // 4), own_checkout(sizes)
-    # Tests run submission_cost, which does the same in smaller phases, on both databases.
+    # Tests run submission_cost, which does the same in smaller phases, on the other one.
     for database in DATABASES if sizes.from_history else DATABASES[1:]:
         with ExitStack() as running:
             programs = {}

@@ -66,7 +66,7 @@ def _whole_processes(found: Measured, sizes: Sizes, gold: SourceFile, prediction
         USER: ["-m", "benchmarks.careful_user", *files],
         PARSED: ["-c", _PARSE, *files],
     }
-    spent, peaks, outputs = _run_in_turn(ways, sizes.repetitions, gold.path.parent)
+    spent, peaks, outputs = _run_in_turn(ways, sizes.repetitions)
     work = f"two files of {sizes.records:,} records, {sizes.classes:,} classes, whole process"
     found.ways(work, spent, "ms of CPU")
     found.ways(f"{work}, peak memory", peaks, "MiB")
@@ -80,12 +80,12 @@ def _whole_processes(found: Measured, sizes: Sizes, gold: SourceFile, prediction
 
 
 def _run_in_turn(
-    ways: Mapping[str, Sequence[str]], repetitions: int, folder: Path
+    ways: Mapping[str, Sequence[str]], repetitions: int
 ) -> tuple[dict[str, float], dict[str, float], dict[str, bytes]]:
     """Median milliseconds of CPU and peak memory in MiB of Python with these arguments, and the last output."""
     spent: dict[str, list[float]] = {name: [] for name in ways}
     peaks, outputs = dict[str, float](), dict[str, bytes]()
-    python, environment = compiled_python(folder)
+    python, environment = compiled_python()
     for turn in range(repetitions + 1):  # the first turn fills the caches and compiles the modules
         for name, arguments in ways.items():
             command = [*python, *arguments]

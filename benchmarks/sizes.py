@@ -28,6 +28,8 @@ class Sizes:
     """Numbers of teams of boards that are built from the rows, ascending."""
     board_entries: int
     """Submissions of each team of the largest of them."""
+    readers: int
+    """Readers who follow a board at once."""
     stored: int
     """Submissions of the larger phase."""
     seconds: float
@@ -66,6 +68,7 @@ FULL = Sizes(
     queue=20_000,
     board_teams=(100, 1000, 10_000),
     board_entries=50,
+    readers=500,
     stored=100_000,
     seconds=2.0,
     posts=16,
@@ -93,6 +96,7 @@ QUICK = Sizes(
     queue=20_000,
     board_teams=(100, 1000),
     board_entries=50,
+    readers=500,
     stored=100_000,
     seconds=0.7,
     posts=8,
@@ -120,6 +124,7 @@ TINY = Sizes(
     queue=50,
     board_teams=(2, 3),
     board_entries=2,
+    readers=20,
     stored=200,
     seconds=0.1,
     posts=2,
