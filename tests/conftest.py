@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 from httpx._transports import default as httpx_transport
+from xdist.scheduler.loadscope import LoadScopeScheduling
 
 from app.settings import Settings
 from tests import hypothesis_profiles, s3_servers
@@ -134,6 +136,24 @@ def _needs_ci(item: pytest.Item) -> bool:
         or CI_FIXTURES.intersection(getattr(item, "fixturenames", ()))
         or servers.intersection(values)
     )
+
+
+SHARING_FOLDERS = ("imports", "races")
+"""Folders whose files share services that take long to start: one process runs all of them."""
+
+
+class FilesInTurn(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
+    """Gives each file to one process, and each folder of SHARING_FOLDERS."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        folder = nodeid.split("/")[1]
+        return folder if folder in SHARING_FOLDERS else str(super()._split_scope(nodeid))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
+    """How files are distributed, whatever --dist says."""
+    return FilesInTurn(config, log)
 
 
 LONGEST = ("browser", "storm", "test_benchmarks.py", *{Path(node.partition("::")[0]).name for node in LONG_TESTS})

@@ -1,14 +1,13 @@
 """Real challenges with real systems, whole, over HTTP: the numbers of their organizers, in the order of their metric."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.journeys.support import MAIN_PHASE_PATH, People, metric_values, new_slug, require_finished
-from tests.live_service import Caller, Live
+from tests.live_service import Caller
 from tests.reference_material import needs_shared, shared
 
 pytestmark = [needs_shared, pytest.mark.ci]
@@ -19,14 +18,6 @@ TASKS = {
     "tweeteval-emoji": "multiclass",
 }
 COMPARED = {"germeval2018-coarse": 42, "germeval2019-blurbs-a": 56, "tweeteval-emoji": 14}
-
-
-@pytest.fixture(scope="module")
-def people(tmp_path_factory: pytest.TempPathFactory) -> Iterator[People]:
-    """People at a service that gives intervals up at once: those of real systems take minutes, and nobody reads them."""
-    live = Live(tmp_path_factory.mktemp("replays") / "data", analysis_seconds="0.001").start()
-    yield People(live)
-    live.stop()
 
 
 def read(path: Path) -> Any:
@@ -74,14 +65,14 @@ def create(admin: Caller, name: str, official: str, metrics: list[str]) -> str:
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_published_systems_get_their_published_values_and_order(people: People, name: str) -> None:
+def test_published_systems_get_their_published_values_and_order(impatient: People, name: str) -> None:
     official, expected = agreed(name)
-    slug = create(people.admin, name, official, sorted(set().union(*expected.values())))
+    slug = create(impatient.admin, name, official, sorted(set().union(*expected.values())))
     compared = 0
     for sender, (system, wanted) in zip(("Blue", "Green", "Stranger", "Olga"), expected.items(), strict=False):
         file = shared() / "challenges" / name / "predictions" / f"{system}.json.gz"
         answer = (
-            people[sender]
+            impatient[sender]
             .join(slug, system)
             .post(
                 f"{MAIN_PHASE_PATH.format(slug)}/submissions",
@@ -95,7 +86,7 @@ def test_published_systems_get_their_published_values_and_order(people: People, 
             assert found[text] == pytest.approx(value, abs=1e-11, rel=0), (system, text)
             compared += 1
     assert compared >= COMPARED[name]
-    rows = people.visitor.board(slug).json()["rows"]
+    rows = impatient.visitor.board(slug).json()["rows"]
     ranked = sorted(expected, key=lambda system: -expected[system][official])
     assert [row["team"]["name"] for row in rows] == ranked
     assert [row["rank"] for row in rows] == list(range(1, len(ranked) + 1))
