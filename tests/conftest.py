@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 from httpx._transports import default as httpx_transport
-from xdist.scheduler.loadscope import LoadScopeScheduling
+from xdist.scheduler.loadscope import LoadScopeScheduling  # type: ignore[import-untyped]
 
 from app.settings import Settings
 from tests import hypothesis_profiles, s3_servers
@@ -142,7 +142,7 @@ SHARING_FOLDERS = ("imports", "races")
 """Folders whose files share services that take long to start: one process runs all of them."""
 
 
-class FilesInTurn(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
+class FilesInTurn(LoadScopeScheduling):  # type: ignore[misc]
     """Gives each file to one process, and each folder of SHARING_FOLDERS."""
 
     def _split_scope(self, nodeid: str) -> str:

@@ -13,6 +13,7 @@ from sklearn.metrics import accuracy_score, f1_score
 
 from app.errors import InvalidContent
 from app.formats import ReadingRules, detect_file_kind
+from app.gold import load_gold
 from app.offline import OfflineOutcome, score_offline
 from app.pipeline import (
     Gold,
@@ -29,7 +30,7 @@ from app.scoring.declaration.metric import MetricCall
 from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.declaration.task import TaskKind, TaskSpec
 from tests.each_case import for_each
-from tests.formats.reading import load_gold_both_ways
+from tests.formats.reading import code_sets, load_gold_both_ways
 from tests.reference_material import needs_shared, shared
 
 
@@ -280,6 +281,7 @@ def test_offline_void_ids_and_splits_work_as_on_the_server(tmp_path: Path) -> No
     assert list(outcome.scores) == ["all", "public", "private"]
 
 
+BOTH_WAYS = 600  # instances of each challenge that all readers read, in windows of all sizes
 CHALLENGES = [
     ("cifar10-label-errors", "multiclass"),
     ("germeval2018-coarse", "multiclass"),
@@ -300,11 +302,23 @@ CHALLENGES = [
 
 @needs_shared
 @for_each("name, task", CHALLENGES)
-def test_real_challenges_load_without_problems_and_agree_with_a_plain_reading(name: str, task: TaskKind) -> None:
+def test_real_challenges_load_without_problems_and_agree_with_a_plain_reading(
+    tmp_path: Path, name: str, task: TaskKind
+) -> None:
     folder = shared() / "challenges" / name
     classes = json.loads((folder / "classes.json").read_text(encoding="utf-8"))
-    gold, problems = load_gold_both_ways(existing(folder / "gold.jsonl.gz"), task=task, classes=classes)
+    lines = gzip.decompress((folder / "gold.jsonl.gz").read_bytes()).splitlines(keepends=True)
+    (tmp_path / "part.jsonl.gz").write_bytes(gzip.compress(b"".join(lines[:BOTH_WAYS])))
+    part, problems = load_gold_both_ways(existing(tmp_path / "part.jsonl.gz"), task=task, classes=classes)
+    assert part is not None, problems.to_dict()
+    gold, problems = load_gold(existing(folder / "gold.jsonl.gz"), task=task, classes=classes)
     assert gold is not None, problems.to_dict()
+    truth = {row["id"]: row["labels" if task == "multilabel" else "label"] for row in map(json.loads, lines)}
+    assert len(truth) == len(lines)
+    assert gold.ids == sorted(truth)
+    for loaded in (part, gold):
+        named = [{classes[code] for code in codes} for codes in code_sets(loaded.labels)]
+        assert named == [set(truth[name]) if task == "multilabel" else {truth[name]} for name in loaded.ids]
     answers = sorted((folder / "predictions").iterdir())
     assert answers
     for path in answers:
@@ -317,9 +331,9 @@ def test_real_challenges_load_without_problems_and_agree_with_a_plain_reading(na
             plain = {row["id"]: row["label"] for row in json.loads(gzip.decompress(path.read_bytes()))}
             mine = [gold.spec.classes[code] for code in labels.codes]
             assert mine == [plain[name] for name in gold.ids]
-            truth = np.array(gold.spec.classes)[gold.labels.codes]
             scores = score_predictions(gold, existing(path), calls("accuracy")).scores["all"]
-            assert scores["accuracy"].value == pytest.approx(accuracy_score(truth, mine), abs=1e-12)
+            expected = accuracy_score([truth[name] for name in gold.ids], mine)
+            assert scores["accuracy"].value == pytest.approx(expected, abs=1e-12)
 
 
 def test_a_hundred_thousand_records_read_checked_and_scored_agree_with_sklearn(tmp_path: Path) -> None:
@@ -327,7 +341,8 @@ def test_a_hundred_thousand_records_read_checked_and_scored_agree_with_sklearn(t
     n, m = 100_000, 40
     truth, guess = rng.integers(m, size=n), rng.integers(m, size=n)
     rows = [{"id": f"t-{i:06}", "label": f"c{code:02}"} for i, code in enumerate(truth)]
-    gold = load(tmp_path, rows)
+    gold, problems = load_gold(source(tmp_path, "gold.json", rows), task="multiclass")
+    assert gold is not None, problems.to_dict()
     order = rng.permutation(n)
     file = source(tmp_path, "p.json", [{"id": f"t-{i:06}", "label": f"c{guess[i]:02}"} for i in order])
     outcome = score_predictions(gold, file, calls("f1_macro"))

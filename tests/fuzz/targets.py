@@ -70,14 +70,15 @@ def check_input(data: bytes, kind: FileKind, task: TaskKind, gold: bool) -> bool
     """Read a file in every applicable way and assert the invariants; whether it is valid."""
     if gold:
         return _gold(data, kind, task)
-    valid = [_prediction(data, kind, TASKS[task], rules) for rules in RULES]
+    valid = [_prediction(data, kind, TASKS[task], rules, twice=rules is RULES[0]) for rules in RULES]
     assert valid[0] or not valid[1], "scores that are not read cannot be wrong"
     return valid[0]
 
 
-def _prediction(data: bytes, kind: FileKind, spec: TaskSpec, rules: ReadingRules) -> bool:
+def _prediction(data: bytes, kind: FileKind, spec: TaskSpec, rules: ReadingRules, *, twice: bool) -> bool:
     found, said, notes = _checked(data, kind, spec, rules)
-    assert _checked(data, kind, spec, rules)[1:] == (said, notes), "reading differs from one time to the next"
+    if twice:
+        assert _checked(data, kind, spec, rules)[1:] == (said, notes), "reading differs from one time to the next"
     _assert_sound(said, notes, data, kind)
     assert said["valid"] is (found is not None)
     if found is not None:

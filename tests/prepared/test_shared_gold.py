@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -189,8 +190,8 @@ def test_a_full_disk_is_nobodys_error(files: Files, tmp_path: Path, capsys: pyte
             assert [path.stem for path in folder.iterdir()] == [NAME]
 
 
-WRITER = """
-import sys
+WRITERS = """
+import os, sys
 from pathlib import Path
 from app.prepared.gold_folder import PreparedGoldFolder
 from tests.prepared.sample_golds import load_kind
@@ -198,35 +199,53 @@ from tests.prepared.sample_golds import load_kind
 folder = Path(sys.argv[1])
 gold = load_kind(folder.parent, "plain")
 gold.notes = ["long " * 4_000_000]
-print("ready", flush=True)
 while True:
-    PreparedGoldFolder(folder, 1 << 30).store("b" * 64, gold)
+    child = os.fork()
+    while not child:
+        PreparedGoldFolder(folder, 1 << 30).store("b" * 64, gold)
+    print(child, flush=True)
+    os.waitpid(child, 0)
+    print("ended", flush=True)
+    sys.stdin.readline()
 """
+
+
+@contextmanager
+def writers(folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """A process that starts a writer, names it, waits until somebody ends it, and does so again when told to."""
+    program, pipe = [sys.executable, "-c", WRITERS, str(folder)], subprocess.PIPE
+    with subprocess.Popen(program, cwd=ROOT, stdin=pipe, stdout=pipe, text=True, start_new_session=True) as process:
+        try:
+            yield process
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 @pytest.mark.ci
 def test_a_writer_that_is_killed_leaves_nothing_that_is_used_or_stays(tmp_path: Path) -> None:
     folder = tmp_path / "prepared"
     prepared, midway = PreparedGoldFolder(folder, 1 << 30), 0
-    for _ in range(8):
-        writer = subprocess.Popen([sys.executable, "-c", WRITER, folder], cwd=ROOT, stdout=subprocess.PIPE)
-        assert writer.stdout is not None
-        writer.stdout.readline()
-        eventually(lambda: any(folder.glob("*.part")), "it writes")
-        freeze(writer.pid)
-        parts = [path for path in folder.glob("*.part") if path.stat().st_size]  # locked first, then filled
-        prepared.evict_unused()
-        assert set(folder.glob("*.part")) >= set(parts)  # their writer lives
-        writer.kill()
-        writer.wait()
-        writer.stdout.close()
-        midway += len(parts)
-        found = folder / f"{'b' * 64}.gold"
-        assert not found.exists() or read_prepared_gold(PreparedFile(found)).ids
-        prepared.evict_unused()
-        assert not list(folder.glob("*.part"))
+    with writers(folder) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for _ in range(8):
+            writer = int(process.stdout.readline())
+            eventually(lambda: any(folder.glob("*.part")), "it writes")
+            freeze(writer)
+            parts = [path for path in folder.glob("*.part") if path.stat().st_size]  # locked first, then filled
+            prepared.evict_unused()
+            assert set(folder.glob("*.part")) >= set(parts)  # their writer lives
+            os.kill(writer, signal.SIGKILL)
+            assert process.stdout.readline() == "ended\n"
+            assert not is_alive(writer)
+            midway += len(parts)
+            found = folder / f"{'b' * 64}.gold"
+            assert not found.exists() or read_prepared_gold(PreparedFile(found)).ids
+            prepared.evict_unused()
+            assert not list(folder.glob("*.part"))
+            process.stdin.write("\n")
+            process.stdin.flush()
     assert midway, "no writer was killed amid its work"
-    assert not is_alive(writer.pid)
     stored = prepared.store("b" * 64, load_kind(tmp_path, "plain"))
     assert stored is not None
     assert read_prepared_gold(stored).ids

@@ -76,23 +76,25 @@ class Walk:
         self._checks += 1
         for number, token in enumerate(self.tokens):
             # The owner and a member look at all of them after each change, others at half of them in turn.
-            for query in ASKED if number in {OWNER, MEMBER} else ASKED[(number + self._checks) % 2 :: 2]:
-                for at, callers in enumerate(self.seen):
-                    description = f"{change_name}: API {at}, caller {number}, {query}"
+            turn = slice(None) if number in {OWNER, MEMBER} else slice((number + self._checks) % 2, None, 2)
+            for view, query in list(enumerate(ASKED))[turn]:
+                # Each view is read at one API before a change and after it, and then as often at the next one.
+                at = (self._checks + number + view) // 2 % len(self.seen)
+                description = f"{change_name}: API {at}, caller {number}, {query}"
 
-                    def same(
-                        caller: Caller = callers[number],
-                        query: dict[str, str] = query,
-                        token: str | None = token,
-                    ) -> bool:
-                        answer = caller.get(f"{BOARD}/leaderboard", params=query)
-                        return (answer.status_code, answer.content) == self.expected(token, query)
+                def same(
+                    caller: Caller = self.seen[at][number],
+                    query: dict[str, str] = query,
+                    token: str | None = token,
+                ) -> bool:
+                    answer = caller.get(f"{BOARD}/leaderboard", params=query)
+                    return (answer.status_code, answer.content) == self.expected(token, query)
 
-                    # Organizers also see rank sets and intervals, which follow the scores.
-                    if at == changed and number != OWNER and change_name != "submits":
-                        assert same(), description
-                    else:
-                        eventually(same, description)
+                # Organizers also see rank sets and intervals, which follow the scores.
+                if at == changed and number != OWNER and change_name != "submits":
+                    assert same(), description
+                else:
+                    eventually(same, description)
 
     # ---- changes
 

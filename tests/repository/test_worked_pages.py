@@ -3,11 +3,12 @@
 import os
 import re
 import subprocess
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.journeys.preloaded_commands import preloaded_program
 from tests.live_service import MAX_WAIT_SECONDS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -17,11 +18,19 @@ pytestmark = pytest.mark.ci  # a process for each command; tests/cli runs the sa
 BLOCKS = re.compile(r"```sh\n(.*?)```\n\n```text\n(.*?)```", re.DOTALL)
 
 
-def printed(script: str, folder: Path) -> str:
+@pytest.fixture(scope="module")
+def assay(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The program, which the test of the README runs as an installation does."""
+    path = tmp_path_factory.mktemp("bin") / "assay"
+    with preloaded_program(path):
+        yield path
+
+
+def printed(script: str, assay: Path, folder: Path) -> str:
     """Standard output of the commands of a page, run in a folder where the examples are."""
     if not (folder / "examples").exists():
         (folder / "examples").symlink_to(ROOT / "examples")
-    command = script.replace(".venv/bin/assay", f"{sys.executable} -m app.cli")
+    command = script.replace(".venv/bin/assay", str(assay))
     environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8", "COLUMNS": "120"}
     done = subprocess.run(
         ["bash", "-uc", command],
@@ -37,8 +46,8 @@ def printed(script: str, folder: Path) -> str:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_shows_what_its_commands_print(name: str, tmp_path: Path) -> None:
+def test_a_page_shows_what_its_commands_print(name: str, assay: Path, tmp_path: Path) -> None:
     shown = BLOCKS.findall((ROOT / "docs" / name).read_text(encoding="utf-8"))
     assert len(shown) >= PAGES[name]
     for script, output in shown:
-        assert printed(script, tmp_path) == output
+        assert printed(script, assay, tmp_path) == output

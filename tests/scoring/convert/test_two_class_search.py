@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
+from itertools import combinations_with_replacement, product
 
 import pytest
 from hypothesis import given, settings
@@ -112,10 +112,16 @@ def test_a_measure_has_the_value_that_scoring_gives_it(
 def test_a_measure_has_the_value_that_scoring_gives_it_where_there_is_little_to_divide(
     undefined: ZeroDivisionRule,
 ) -> None:
-    """Every answer to one or two instances, of two and three classes, and every answer to one with a set of labels."""
+    """Every answer to one or two instances, of two and three classes, and every answer to one with a set of labels.
+
+    Of three classes, those that occur are the first ones or the last ones.
+    """
     for n, classes in product((1, 2), ("ab", "abc")):
-        for gold, predicted in product(product(classes, repeat=n), repeat=2):
-            pairs = list(zip(gold, predicted, strict=True))
+        for pairs in combinations_with_replacement(product(classes, repeat=2), n):  # in one order: they are counted
+            named = "".join(dict.fromkeys(name for pair in pairs for name in pair))
+            if classes == "abc" and not ("abc".startswith(named) or "cba".startswith(named)):
+                continue
+            gold, predicted = zip(*pairs, strict=True)
             tables = tables_of_matrix([[pairs.count((row, column)) for column in classes] for row in classes])
             check_values(case("multiclass", list(classes), gold, predicted), tables, undefined)
     for has, gets in product(product((True, False), repeat=2), repeat=2):
@@ -196,7 +202,7 @@ def small_tables(n: int) -> list[Tables]:
 def test_no_small_table_is_called_impossible_by_its_own_figures(undefined: ZeroDivisionRule) -> None:
     """Every table of counts: where 0/0 occurs with every set of figures, else with one set in turn."""
     printed: dict[CountsProblem, list[Tables]] = {}
-    for n in range(1, 13 if is_thorough() else 7):
+    for n in range(1, 10 if is_thorough() else 7):
         for number, tables in enumerate(small_tables(n)):
             (tp, fp, fn, tn), _ = tables
             degenerate = 0 in {tp + fp, tp + fn, tn + fp, tn + fn}
