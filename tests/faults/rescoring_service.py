@@ -64,6 +64,10 @@ class RescoringService:
     def wait_until_rerun_ended(self) -> dict[str, Any]:
         """The order of the phase, once it has ended."""
         admin = self.cluster.admin()
+        eventually(
+            lambda: not self.rows("SELECT 1 FROM reruns WHERE finished_at IS NULL AND cancelled_at IS NULL"),
+            "nothing is left of the order",
+        )
         eventually(lambda: admin.get(RERUN).json()["status"] != "running", "the order has ended")
         found: dict[str, Any] = admin.get(RERUN).json()
         return found
@@ -80,12 +84,12 @@ class RescoringService:
 
 @contextmanager
 def rescoring_service(request: pytest.FixtureRequest, folder: Path, **settings: str) -> Iterator[RescoringService]:
-    """A bed on the database that the parameter names, not yet started."""
+    """A bed on the database that the parameter names, not yet started; its boards are compared once, for nobody reads it."""
     url = f"sqlite:///{folder / 'data' / 'assay.sqlite3'}"
     if request.param == "postgresql":
         database: Callable[[], str] = request.getfixturevalue("postgres_database")
         url = database()
-    with cluster(folder, url, **settings) as parts:
+    with cluster(folder, url, **{"comparison_interval": "600"} | settings) as parts:
         yield RescoringService(parts)
 
 

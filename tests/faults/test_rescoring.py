@@ -14,82 +14,92 @@ from tests.faults.rescoring_service import RERUN, RescoringService, rescoring_se
 from tests.live_service import eventually
 
 TEAMS = MAX_GROUP_TASKS + 2  # more than a worker claims at once, so that some have not begun
-SQLITE = pytest.mark.parametrize("own", ["sqlite"], indirect=True)
-POSTGRESQL = pytest.mark.parametrize("own", ["postgresql"], indirect=True)
-BOTH = pytest.mark.parametrize("own", ["sqlite", "postgresql"], indirect=True)
+SETTINGS = {"crash_cap": "1", "heartbeat_seconds": "0.5", "lease_seconds": "3", "scoring_seconds": "600"}
 
 
 @pytest.fixture
 def own(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[RescoringService]:
-    settings = {"crash_cap": "1", "heartbeat_seconds": "0.5", "lease_seconds": "3", "scoring_seconds": "600"}
-    with rescoring_service(request, tmp_path, **settings) as service:
+    with rescoring_service(request, tmp_path, **SETTINGS) as service:
         yield service
 
 
-@BOTH
-def test_a_kill_amid_an_order_loses_and_doubles_nothing(own: RescoringService) -> None:
-    own.start_filled(TEAMS)
-    before = own.stored()
-    admin = own.cluster.admin()
-    with frozen_children(own.service.pid) as children:
+@pytest.fixture(scope="module")
+def filled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RescoringService]:
+    """A service with many finished submissions, which tests score again and leave finished."""
+    with rescoring_service(request, tmp_path_factory.mktemp("filled"), **SETTINGS) as service:
+        service.start_filled(TEAMS)
+        yield service
+
+
+def number_of(own: RescoringService) -> int:
+    """How many submissions there are."""
+    return int(own.rows("SELECT count(*) FROM submissions")[0][0])
+
+
+@pytest.mark.parametrize("filled", ["sqlite", "postgresql"], indirect=True)
+def test_a_kill_amid_an_order_loses_and_doubles_nothing(filled: RescoringService) -> None:
+    total = number_of(filled)
+    before = filled.stored()
+    admin = filled.cluster.admin()
+    with frozen_children(filled.service.pid) as children:
         answer = admin.post(RERUN)
         assert answer.status_code == 202
         assert answer.headers["location"] == f"/api/v1{RERUN}"
-        assert (answer.json()["status"], answer.json()["total"], answer.json()["done"]) == ("running", TEAMS, 0)
+        assert (answer.json()["status"], answer.json()["total"], answer.json()["done"]) == ("running", total, 0)
         eventually(lambda: any(map(has_unread_request, children)), "a child is at it")
         again = admin.post(RERUN).json()
         assert again["id"] == answer.json()["id"]
-        own.service.kill(group=True)
-    assert own.rows("SELECT count(*) FROM score_tasks WHERE status = 'running'")[0][0] > 1
-    own.start()
-    rerun = own.wait_until_rerun_ended()
-    expected = {"status": "finished", "total": TEAMS, "done": TEAMS, "failed": 0, "different": 0, "differences": []}
+        filled.service.kill(group=True)
+    assert filled.rows("SELECT count(*) FROM score_tasks WHERE status = 'running'")[0][0] > 1
+    filled.start()
+    rerun = filled.wait_until_rerun_ended()
+    expected = {"status": "finished", "total": total, "done": total, "failed": 0, "different": 0, "differences": []}
     assert {name: rerun[name] for name in expected} == expected
     assert datetime.fromisoformat(rerun["finished_at"]) > datetime.fromisoformat(rerun["started_at"])
     assert rerun["rate"] > 0
-    assert own.stored() == before
-    assert own.rows("SELECT DISTINCT status FROM score_tasks") == [("done",)]
-    assert own.rows("SELECT sum(crashes) FROM score_tasks") == [(0,)]
+    assert filled.stored() == before
+    assert filled.rows("SELECT DISTINCT status FROM score_tasks") == [("done",)]
+    assert filled.rows("SELECT sum(crashes) FROM score_tasks") == [(0,)]
 
 
-@SQLITE
-def test_an_order_that_is_cancelled_leaves_what_has_not_begun(own: RescoringService) -> None:
-    own.start_filled(TEAMS)
-    before = own.stored()
-    admin = own.cluster.admin()
-    with frozen_children(own.service.pid) as children:
+@pytest.mark.parametrize("filled", ["sqlite"], indirect=True)
+def test_an_order_that_is_cancelled_leaves_what_has_not_begun(filled: RescoringService) -> None:
+    total = number_of(filled)
+    before = filled.stored()
+    admin = filled.cluster.admin()
+    with frozen_children(filled.service.pid) as children:
         admin.post(RERUN)
         eventually(lambda: any(map(has_unread_request, children)), "a child is at it")
-        assert own.rows("SELECT count(*) FROM score_tasks WHERE status = 'queued'")[0][0] > 0
+        assert filled.rows("SELECT count(*) FROM score_tasks WHERE status = 'queued'")[0][0] > 0
         assert admin.delete(RERUN).json()["status"] == "cancelled"
-    own.until("SELECT count(*) FROM score_tasks WHERE status = 'done'", TEAMS)
+    filled.until("SELECT count(*) FROM score_tasks WHERE status = 'done'", total)
     rerun = admin.get(RERUN).json()
-    assert (rerun["status"], rerun["next"]["total"]) == ("cancelled", TEAMS)
-    assert rerun["done"] < TEAMS
+    assert (rerun["status"], rerun["next"]["total"]) == ("cancelled", total)
+    assert rerun["done"] < total
     assert admin.delete(RERUN).json() == rerun | {"next": admin.get(RERUN).json()["next"]}
-    assert own.stored() == before
-    assert admin.post(RERUN).json()["total"] == TEAMS
-    assert own.wait_until_rerun_ended()["done"] == TEAMS
+    assert filled.stored() == before
+    assert admin.post(RERUN).json()["total"] == total
+    assert filled.wait_until_rerun_ended()["done"] == total
 
 
-@POSTGRESQL
-def test_new_submissions_go_first(own: RescoringService) -> None:
-    own.start_filled(TEAMS)
-    admin = own.cluster.admin()
-    with frozen_children(own.service.pid) as children:
+@pytest.mark.parametrize("filled", ["postgresql"], indirect=True)
+def test_new_submissions_go_first(filled: RescoringService) -> None:
+    total = number_of(filled)
+    admin = filled.cluster.admin()
+    with frozen_children(filled.service.pid) as children:
         admin.post(RERUN)
         eventually(lambda: any(map(has_unread_request, children)), "a child is at it")
         sent = admin.submit("pets", CORRECT_PREDICTIONS, team="New", wait=0).json()["id"]
         query = f"SELECT status FROM submissions WHERE id = '{sent}'"
-        own.until(query, "running")  # it has its place, though not yet the child
-    order = own.wait_until_rerun_ended()
+        filled.until(query, "running")  # it has its place, though not yet the child
+    order = filled.wait_until_rerun_ended()
     new = admin.get(f"/submissions/{sent}").json()
     assert new["status"] == "finished"
     assert datetime.fromisoformat(new["timings"]["finished_at"]) < datetime.fromisoformat(order["finished_at"])
-    assert order["done"] == TEAMS
+    assert order["done"] == total
 
 
-@SQLITE
+@pytest.mark.parametrize("own", ["sqlite"], indirect=True)
 def test_a_child_that_dies_of_scoring_again_fails_that_alone(own: RescoringService) -> None:
     own.start_filled(5)
     before = own.stored()
@@ -111,7 +121,7 @@ def test_a_child_that_dies_of_scoring_again_fails_that_alone(own: RescoringServi
     assert admin.get(RERUN).json()["failed"] == 1  # an order that has ended stays as it ended
 
 
-@POSTGRESQL
+@pytest.mark.parametrize("own", ["postgresql"], indirect=True)
 def test_a_failed_submission_is_scored_after_all_and_charged_then(own: RescoringService) -> None:
     own.start_filled(1)
     admin = own.cluster.admin()

@@ -39,8 +39,9 @@ def activate(admin: Caller, version: int, **body: Any) -> dict[str, Any]:
     return found
 
 
-def wait_for_switch(admin: Caller, version: int) -> dict[str, Any]:
+def wait_for_switch(own: RescoringService, admin: Caller, version: int) -> dict[str, Any]:
     """The board once it is computed from this gold."""
+    own.until("SELECT count(*) FROM board_switches WHERE status = 'pending'", 0)
     eventually(lambda: admin.get(BOARD).json()["gold_version"] == version, f"the board is of gold {version}")
     board: dict[str, Any] = admin.get(BOARD).json()
     return board
@@ -61,7 +62,7 @@ def test_a_correction_moves_the_whole_board_and_the_former_gold_brings_it_back(o
     assert (refused.status_code, refused.json()["code"]) == (422, "reason_required")
     pending = activate(admin, version)
     assert (pending["status"], pending["progress"]["total"]) == ("activating", 4)
-    after = wait_for_switch(admin, version)
+    after = wait_for_switch(own, admin, version)
     assert len(after["rows"]) == 4
     assert accuracies(after) != accuracies(before)
     assert {own.rows("SELECT status FROM gold_versions ORDER BY version")[0][0]} == {"retired"}
@@ -69,7 +70,7 @@ def test_a_correction_moves_the_whole_board_and_the_former_gold_brings_it_back(o
     assert (newest["status"], newest["reason"], newest["requested_by"]) == ("done", REASON["reason"], "Administrator")
     assert (newest["from"]["gold"], newest["to"]["gold"]) == (1, 2)
     activate(admin, 1)
-    assert accuracies(wait_for_switch(admin, 1)) == accuracies(before)
+    assert accuracies(wait_for_switch(own, admin, 1)) == accuracies(before)
     kinds = own.rows("SELECT kind FROM log_records WHERE kind = 'switch'")
     assert len(kinds) == 3
     public = own.cluster.caller(None).get(f"{PHASE}/switches").json()["items"]
@@ -93,7 +94,7 @@ def test_what_arrives_while_a_switch_is_pending_is_scored_for_both(own: Rescorin
     again = admin.post(f"{PHASE}/gold/{version}/activate", json=REASON)
     assert (again.status_code, again.json()["code"]) == (409, "switch_pending")
     moved.rename(upload)
-    assert accuracies(wait_for_switch(admin, version))["Meanwhile"] == pytest.approx(11 / 12)
+    assert accuracies(wait_for_switch(own, admin, version))["Meanwhile"] == pytest.approx(11 / 12)
 
 
 @SQLITE
@@ -111,7 +112,7 @@ def test_a_submission_received_before_a_switch_and_scored_after_it_is_on_the_boa
         own.service.kill(group=True)
     own.start()
     admin = own.cluster.admin()
-    board = wait_for_switch(admin, version)
+    board = wait_for_switch(own, admin, version)
     eventually(lambda: "Waited" in accuracies(admin.get(BOARD).json()), "it is on the board")
     assert accuracies(admin.get(BOARD).json())["Waited"] == pytest.approx(11 / 12)
     assert len(board["rows"]) >= 2
@@ -130,7 +131,7 @@ def test_a_worker_killed_midway_leaves_the_old_board_until_another_one_finishes(
         own.service.kill(group=True)
     own.start()
     admin = own.cluster.admin()
-    board = wait_for_switch(admin, version)
+    board = wait_for_switch(own, admin, version)
     assert len(board["rows"]) == 5
     counts = "SELECT count(*), count(DISTINCT submission_id) FROM scores WHERE gold_id = "
     assert own.rows(f"{counts} (SELECT id FROM gold_versions WHERE version = {version})") == [(5, 5)]
@@ -157,7 +158,7 @@ def test_a_submission_that_cannot_be_scored_withholds_the_switch_until_an_organi
     assert admin.get(BOARD).json()["gold_version"] == 1
     confirmed = admin.post(f"{PHASE}/switches/{number}/confirm", json={"reason": "The file is gone."})
     assert confirmed.status_code == 200, confirmed.text
-    assert len(wait_for_switch(admin, version)["rows"]) == 2
+    assert len(wait_for_switch(own, admin, version)["rows"]) == 2
     assert admin.get(f"{PHASE}/switches/{number}/preview").status_code == 404
     over = admin.post(f"{PHASE}/switches/{number}/cancel")
     assert (over.status_code, over.json()["code"]) == (409, "switch_ended")
@@ -178,7 +179,7 @@ def test_a_cancelled_switch_leaves_everything_as_it_was_and_can_be_requested_aga
     assert admin.get(BOARD).json()["gold_version"] == 1
     moved.rename(upload)
     activate(admin, version)
-    assert len(wait_for_switch(admin, version)["rows"]) == 3
+    assert len(wait_for_switch(own, admin, version)["rows"]) == 3
 
 
 @SQLITE

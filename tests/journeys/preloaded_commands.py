@@ -4,14 +4,19 @@ A fork has the arguments, environment, folder and streams of the command, and it
 that the shell runs. Tests of the command line itself run `python -m app.cli`.
 """
 
+import atexit
 import gc
 import importlib
 import os
+import pkgutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
+
+import httpx
 
 from tests.live_service import ROOT
 from tests.preloaded_scoring import serve_forks, start_loader
@@ -31,7 +36,7 @@ sys.exit(status if status >= 0 else 128 - status)
 @contextmanager
 def preloaded_program(path: Path) -> Iterator[None]:
     """Write a program that does what `assay` does, while the block lasts."""
-    address, _, end = start_loader(__name__)
+    address, _, end = start_loader(__name__, OPENBLAS_NUM_THREADS="1")
     path.write_text(PROGRAM.format(python=sys.executable, address=address))
     path.chmod(0o755)
     try:
@@ -40,11 +45,30 @@ def preloaded_program(path: Path) -> Iterator[None]:
         end()
 
 
-def _main() -> None:
-    typer_main: Any = importlib.import_module("typer.main")
+def _load() -> None:
+    """Do once what each command would do again: import modules, build its parameters and read the certificates."""
+    transports: Any = importlib.import_module("httpx._transports.default")
+    transports.create_ssl_context = cache(transports.create_ssl_context)
+    httpx.Client(trust_env=False).close()
     cli = importlib.import_module("app.cli")
-    importlib.import_module("app.client")
-    typer_main.get_command(cli.root)
+    for module in pkgutil.walk_packages(cli.__path__, "app.cli."):
+        if not module.name.endswith(".__main__"):  # which runs a command
+            importlib.import_module(module.name)
+    for name in ("app.client", "encodings.idna", "rich._emoji_codes", "yaml"):
+        importlib.import_module(name)
+    typer_main: Any = importlib.import_module("typer.main")
+    typer_main.get_command = cache(typer_main.get_command)
+    _build(typer_main.get_command(cli.root))
+
+
+def _build(command: Any) -> None:
+    """Build all commands of a group, which otherwise happens when one is first used."""
+    for name in getattr(command, "commands", ()):
+        _build(command.commands[name])
+
+
+def _main() -> None:
+    _load()
     gc.collect()
     gc.freeze()
     request = serve_forks()
@@ -52,7 +76,14 @@ def _main() -> None:
     os.environ.clear()
     os.environ.update(request["env"])
     sys.argv = [str(ROOT / "app" / "cli" / "__main__.py"), *request["arguments"]]
-    cli.main()
+    status: Any = 0
+    try:
+        importlib.import_module("app.cli").main()
+    except SystemExit as end:
+        status = end.code or 0
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    os._exit(status)  # freeing everything that was loaded would take longer than most commands
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -147,10 +148,11 @@ def walk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Walk]:
     """A new service for one walk."""
     if request.param == "curl" and shutil.which("curl") is None:
         pytest.skip("curl is not installed")
-    live = Live(tmp_path / "data", challenge_creation="approved").start()
+    live = Live(tmp_path / "data", challenge_creation="approved", comparison_interval="600").start()
     people = Walk(live, tmp_path / "people", request.param)
     (people.folder / "bin").mkdir(parents=True)
-    with preloaded_program(people.folder / "bin" / "assay"):
+    program = people.folder / "bin" / "assay"
+    with preloaded_program(program) if people.tool == "assay" else nullcontext():
         yield people
         for terminal in people.terminals.values():
             terminal.close()

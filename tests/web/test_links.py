@@ -1,6 +1,7 @@
 """Every link of the pages leads somewhere, for whoever finds it."""
 
 import html
+import itertools
 import re
 from collections.abc import Callable
 from urllib.parse import urldefrag
@@ -26,19 +27,27 @@ def links_of(page: str) -> set[str]:
     return {each for each in found if each.startswith("/") and not each.startswith(("/api/", "/docs", "/catalogue/"))}
 
 
+def asked_together(link: str) -> set[tuple[str, str, str]]:
+    """The page of a link, with each two names of its query."""
+    page, _, query = link.partition("?")
+    names = sorted({each.partition("=")[0] for each in query.split("&")})
+    return {(page, *two) for two in itertools.combinations_with_replacement(names, 2)}
+
+
 def broken(reader: Reader, start: list[str]) -> dict[str, int]:
     """The links that lead to an error, from these pages on, with its status.
 
-    Of links that differ in the values of their queries alone, such as those that sort a table, one is followed.
+    Of the links to a page with queries, such as those that sort a table, those are followed that ask for two things at
+    once that were not asked for together before, whatever their values.
     """
-    seen, waiting, wrong = set[str](), list(start), dict[str, int]()
+    seen, waiting, wrong, pages = set[tuple[str, str, str]](), list(start), dict[str, int](), 0
     while waiting:
-        assert len(seen) < MAX_PAGES, "there are more pages than were expected"
+        assert pages < MAX_PAGES, "there are more pages than were expected"
         path = waiting.pop()
-        kind = re.sub(r"=[^&]*", "=", path)
-        if kind in seen:
+        if seen >= (asked := asked_together(path)):
             continue
-        seen.add(kind)
+        seen |= asked
+        pages += 1
         answer = reader.follow(path)
         if answer.status_code >= 400:
             wrong[path] = answer.status_code

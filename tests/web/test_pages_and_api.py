@@ -21,13 +21,16 @@ from tests.web.page_needs import PAGE_NEEDS
 from tests.web.reader import HTML, Reader
 
 FIRST_STATE = "open"
-STATES = (FIRST_STATE, "released", "draft", "private", "before", "closed", "late", "paused", "archived", "anonymous")
-SHARE = 4
-"""In a state that is not the first each page is asked for by every fourth role: an outsider, a participant, an organizer."""
-GROUPS = 3
-"""Of the submissions, versions and queries of a page each role asks for every third, for others in the next state."""
+STATES = (FIRST_STATE, "released", "closed", "private", "before", "draft", "late", "anonymous", "archived", "paused")
+SHARE = {"released": 6, "private": 6, "draft": 6, "anonymous": 6}
+"""Every which role asks for a page in a state: two of them where the state is about what they may see, elsewhere one."""
+GROUPS = 4
+"""Of the submissions, versions and queries of a page each role asks for every fourth, for others in the next state."""
 WHOLE = ("vis", "riv", "cap", "own")
-"""Who asks for all of them in the first state: an outsider, a rival, who sent the files, and an organizer."""
+"""Who asks for all pages in the first state: an outsider, a rival, who sent the files, and an organizer.
+
+The others ask for every second page of a challenge there, and for the rest in other states.
+"""
 ALWAYS = {"released": "vis", "anonymous": "vis", "private": "str", "draft": "riv"}
 """Who asks for every page in a state that is about what this role may see."""
 QUERIES = {
@@ -244,15 +247,18 @@ def paths_of(declared: str, fill: dict[str, str]) -> list[tuple[str, dict[str, s
 
 
 def asked(state: str, fill: dict[str, str]) -> Iterator[tuple[str, str, str, dict[str, str]]]:
-    """Which role asks for which page in a state: each for all in the first, each for a share of them in the others."""
+    """Which role asks for which page in a state: together, each asks for each page."""
     for at, declared in enumerate(page_routes()):
         if declared == "/account/data":
             continue  # GET /me/data itself, about all challenges of the person
         if state != FIRST_STATE and declared != LIST and not declared.startswith(OF_CHALLENGE):
             continue
         paths, turn = paths_of(declared, fill), STATES.index(state)
+        share = SHARE.get(state, len(PAGE_ROLES))
+        if state == FIRST_STATE:
+            share = 2 if declared.startswith(OF_CHALLENGE) else 1
         for place, role in enumerate(PAGE_ROLES):
-            if state == FIRST_STATE or (at + place + turn) % SHARE == 0 or ALWAYS.get(state) == role:
+            if (at + place + turn) % share == 0 or role in (WHOLE if state == FIRST_STATE else [ALWAYS.get(state)]):
                 groups = 1 if state == FIRST_STATE and role in WHOLE else min(GROUPS, len(paths))
                 mine = [each for number, each in enumerate(paths) if number % groups == (at - place + turn) % groups]
                 plain = [] if paths[0] in mine or QUERIES.get(declared, ("",))[0] else paths[:1]
@@ -263,6 +269,18 @@ def test_every_page_says_what_the_api_must_show_first() -> None:
     assert set(page_routes()) - set(PAGE_NEEDS) == set()
     addresses = {rule.address for rule in ACCESS_RULES if rule.method == "GET"}
     assert {rule.address for page in PAGE_NEEDS for rule in needed_rules(page)} <= addresses
+
+
+def test_every_role_asks_for_every_page_and_in_every_state_somebody_does() -> None:
+    names = re.findall(r"{(\w+)}", " ".join(page_routes()))
+    fill = dict.fromkeys(names, "x") | {"submissions": "a b c d e f", "registrations": "a b"}
+    by_state = {state: {(role, page) for role, page, _, _ in asked(state, fill)} for state in STATES}
+    pages = set(page_routes()) - {"/account/data"}
+    assert set().union(*by_state.values()) == {(role, page) for role in PAGE_ROLES for page in pages}
+    of_challenge = {page for page in pages if page.startswith(OF_CHALLENGE)}
+    for pairs in by_state.values():
+        assert {page for _, page in pairs} >= of_challenge
+        assert {role for role, _ in pairs} == set(PAGE_ROLES)
 
 
 @pytest.mark.parametrize("state", [FIRST_STATE, *(pytest.param(each, marks=pytest.mark.ci) for each in STATES[1:])])
