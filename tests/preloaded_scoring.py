@@ -22,7 +22,7 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NoReturn
 from unittest import mock
 
 from app.worker import process_pool
@@ -197,6 +197,19 @@ def serve_forks() -> dict[str, Any]:
                     connection.send(json.dumps(pid).encode())
 
 
+def run_and_exit(main: Callable[[], object]) -> NoReturn:
+    """Run a program in a fork; freeing all that was loaded before would take longer than many a program."""
+    status: Any = 0
+    try:
+        main()
+    except SystemExit as end:
+        status = end.code or 0
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
+
+
 def _main() -> None:
     program = importlib.import_module(process_pool.SCORING_PROCESS_MODULE)
     vars(importlib.import_module("app.scoring.uncertainty.rankings"))["DRAWS"] = RANKING_DRAWS
@@ -208,7 +221,7 @@ def _main() -> None:
     os.environ.update(request["env"])
     sys.argv[1:] = request["arguments"]
     gc.enable()
-    program.main()
+    run_and_exit(program.main)
 
 
 if __name__ == "__main__":

@@ -196,7 +196,7 @@ def _become_service(request: dict[str, Any]) -> None:
     sys.argv = [str(ROOT / "app" / "cli" / "__main__.py"), *request["arguments"]]
     gc.enable()
     with preloaded_scoring.use_preloaded_scoring(request["scoring"]) if request["scoring"] else nullcontext():
-        main()
+        preloaded_scoring.run_and_exit(main)
 
 
 def _preload(scorer_version: str) -> None:

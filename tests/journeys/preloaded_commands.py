@@ -4,7 +4,6 @@ A fork has the arguments, environment, folder and streams of the command, and it
 that the shell runs. Tests of the command line itself run `python -m app.cli`.
 """
 
-import atexit
 import gc
 import importlib
 import os
@@ -19,7 +18,7 @@ from typing import Any
 import httpx
 
 from tests.live_service import ROOT
-from tests.preloaded_scoring import serve_forks, start_loader
+from tests.preloaded_scoring import run_and_exit, serve_forks, start_loader
 
 PROGRAM = """#!{python} -IS
 import json, os, socket, sys
@@ -76,14 +75,7 @@ def _main() -> None:
     os.environ.clear()
     os.environ.update(request["env"])
     sys.argv = [str(ROOT / "app" / "cli" / "__main__.py"), *request["arguments"]]
-    status: Any = 0
-    try:
-        importlib.import_module("app.cli").main()
-    except SystemExit as end:
-        status = end.code or 0
-    atexit._run_exitfuncs()
-    sys.stdout.flush()
-    os._exit(status)  # freeing everything that was loaded would take longer than most commands
+    run_and_exit(importlib.import_module("app.cli").main)
 
 
 if __name__ == "__main__":
