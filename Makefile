@@ -68,7 +68,7 @@ tested: $(VENV)/dev.stamp
 compiled: $(VENV)/dev.stamp
 	$(BIN)/python -m compileall -q -x '/test_' app migrations tests  # pytest compiles the tests its own way
 
-browser: $(VENV)/dev.stamp ## Test the pages in Debian's Chromium (apt-get install chromium fonts-dejavu-core)
+browser: $(VENV)/dev.stamp ## Test the pages in Debian's Chromium (apt-get install chromium-headless-shell fonts-dejavu-core)
 	$(PYTEST) -n 2 tests/browser
 
 screenshots: $(VENV)/dev.stamp ## Take pictures of all pages, in light, dark and narrow, into screenshots/ (ONLY=board,…)

@@ -156,7 +156,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
     return FilesInTurn(config, log)
 
 
-LONGEST = ("browser", "storm", "test_benchmarks.py", *{Path(node.partition("::")[0]).name for node in LONG_TESTS})
+LONGEST = ("browser", "storm", "test_benchmarks.py")
 """Folders and files that would otherwise run alone at the end; the browser first, so that one start serves all its files."""
 WAITING_FOLDERS = ("backup", "faults", "queue", "races")
 """Folders whose tests wait more than they compute."""
@@ -201,11 +201,15 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Name the tests that take long without a reason in `tests/long_tests.py`."""
-    unlisted = {node: seconds for node, seconds in _seconds.items() if node.partition("[")[0] not in LONG_TESTS}
-    longest = sorted(((node, took) for node, took in unlisted.items() if took > LIMIT_SECONDS), key=lambda it: -it[1])[
-        :30
-    ]
+    unlisted = {node: seconds for node, seconds in _seconds.items() if not _is_listed(node)}
+    longest = sorted(((node, took) for node, took in unlisted.items() if took > LIMIT_SECONDS), key=lambda it: -it[1])
     if longest:
         terminalreporter.section(f"more than {LIMIT_SECONDS:g} s and not in tests/long_tests.py")
         for node, seconds in longest:
             terminalreporter.line(f"{seconds:6.1f} s  {node}")
+
+
+def _is_listed(node: str) -> bool:
+    """Whether LONG_TESTS names a test, its file or its folder."""
+    path, _, name = node.partition("[")[0].partition("::")
+    return any(str(entry) in LONG_TESTS for entry in (f"{path}::{name}", path, *Path(path).parents))

@@ -1,12 +1,70 @@
-"""Tests that need more than two seconds of a worker, by node id without parameters, each with the reason why it is worth
-them. `tests/conftest.py` reports all others that need as much."""
+"""Tests that need more than two seconds of a worker, each with the reason why they are worth them: a folder, a file or one
+test without its parameters. `tests/conftest.py` reports all others that need as much."""
 
 LIMIT_SECONDS = 2.0
 LONG_TESTS: dict[str, str] = {
-    "tests/repository/test_check.py::test_every_check_finds_the_fault_that_is_planted_for_it": (
-        "It plants a fault for each of the checks of make lint, many of which read the document of all routes."
-    ),
-    "tests/test_benchmarks.py::test_every_piece_gives_ways_beside_each_other_and_targets": (
-        "It runs every benchmark once, with services, at the smallest size."
-    ),
+    # ---- the second tier
+    "tests/backup": "They back up and restore whole services, and kill them on the way.",
+    "tests/browser": "They draw pages in a real browser.",
+    "tests/faults": "They start services of several processes and kill, freeze or starve them.",
+    "tests/imports": "They import an archive of a whole phase, also at services that are killed meanwhile.",
+    "tests/races": "They send many requests at once to services on both databases.",
+    "tests/storm": "They kill and freeze services at random while submissions come in.",
+    "tests/cli/test_doctor_postgresql.py": "It starts API and workers on PostgreSQL and kills a worker.",
+    "tests/fuzz/test_corpus.py": "It reads each file of the corpus by every reader, and runs the fuzzer.",
+    "tests/golden/test_score_files.py": "It reads a real file of scores in every format.",
+    "tests/journeys/test_backup.py": "It moves services to other folders and machines.",
+    "tests/journeys/test_demo.py": "It runs the demonstration, whose five systems have real files.",
+    "tests/journeys/test_gold_replays.py": "It scores real systems by gold of 50,000 instances, before and after a correction.",
+    "tests/journeys/test_replays.py": "It scores real systems by all metrics of their organizers.",
+    "tests/prepared/test_shared_gold.py": "It kills writers of prepared gold in different places.",
+    "tests/queue/test_contract.py": "It starts engines of both queues.",
+    "tests/receipts": "They start services and compare what each way of scoring issues.",
+    "tests/repository/test_property_tests.py": "It starts pytest in processes of its own.",
+    "tests/repository/test_readme.py": "It runs the commands of the README as its readers do.",
+    "tests/repository/test_worked_pages.py": "It runs the commands of four pages.",
+    "tests/store/test_fault_commit.py": "It takes the database away between a commit and its answer.",
+    "tests/store/test_migrations.py": "It goes down and up all revisions, and kills upgrades midway.",
+    "tests/web/test_large_item_analyses.py": "It analyses 10,000 instances with too little memory.",
+    "tests/worker": "They start, kill and freeze scoring processes.",
+    # ---- the first tier
+    "tests/api/test_board_cache.py": "It compares kept boards with new ones for every form and reader.",
+    "tests/api/test_caching.py": "It asks for every kind of reply with and without its tag, as four people.",
+    "tests/api/test_faulty_files.py": "It sends each fault in each format, and compares the answer with that of the command.",
+    "tests/api/test_gold_secrecy.py": "It asks every route that reads as everybody, under two golds.",
+    "tests/api/test_large_accessories.py": "It sends folds of 60,000 and a hierarchy of 30,000.",
+    "tests/api/test_previews_and_errata.py": "It scores a challenge again for each correction of its gold.",
+    "tests/formats/test_memory_needs.py": "It reads large files in processes whose memory is measured.",
+    "tests/formats/test_vectorized_labels.py": "It damages files everywhere and reads each in two ways.",
+    "tests/journeys/test_access_matrix.py": "It sends every request of the table as every role, in several states.",
+    "tests/journeys/test_audit_trail.py": "It does everything that the audit trail records.",
+    "tests/journeys/test_export.py": "It sends more submissions than a page lists.",
+    "tests/journeys/test_guides.py": "It types every command of the two guides.",
+    "tests/journeys/test_private_split.py": "It runs a phase twice, with other private labels.",
+    "tests/journeys/test_reasons.py": "It runs each command that takes a reason.",
+    "tests/journeys/test_switch_commands.py": "It withholds a switch, which takes several scorings.",
+    "tests/prepared/test_prepared_gold.py": "It fills a cache of prepared gold beyond its limit.",
+    "tests/repository/test_check.py": "It plants a fault for each of the checks of make lint, many of which read all routes.",
+    "tests/scoring/convert": "They search all small tables of counts.",
+    "tests/scoring/order/test_order_report.py": "It orders thousands of systems.",
+    "tests/scoring/test_detailed_report.py": "It reports on half a million instances.",
+    "tests/scoring/test_distinct_values.py": "It enumerates the values of every metric.",
+    "tests/scoring/test_equations.py": "It renders every equation under every choice.",
+    "tests/scoring/test_hierarchical.py": "It builds a chain of labels that is as deep as is allowed.",
+    "tests/scoring/test_hierarchy_distances.py": "It builds the largest flat hierarchy.",
+    "tests/scoring/test_option_effects.py": "It moves every metric by each of its options.",
+    "tests/scoring/uncertainty": "They compare intervals and tests with simulations.",
+    "tests/store/test_board_entries.py": "It compares boards of drawn histories with a plain query.",
+    "tests/store/test_board_pages.py": "It compares each page with the whole board.",
+    "tests/store/test_fault_uploads.py": "It writes forty files at once.",
+    "tests/store/test_former_boards.py": "It shows boards as they were after each of many changes.",
+    "tests/store/test_ledger_model.py": "It compares quotas with a model over drawn histories.",
+    "tests/test_benchmarks.py": "It runs every benchmark once, with services, at the smallest size.",
+    "tests/test_pipeline.py": "It reads real challenges and 100,000 records.",
+    "tests/web/test_catalogue.py": "It opens the page of every metric.",
+    "tests/web/test_corrections.py": "It corrects gold by the pages, from the draft to the errata.",
+    "tests/web/test_desk_rights.py": "It sends every form of an owner as everybody else.",
+    "tests/web/test_forgery.py": "It sends every form with the token of another page.",
+    "tests/web/test_links.py": "It follows the links of all pages.",
+    "tests/web/test_pages_and_api.py": "It reads all pages as everybody, and compares each with the API.",
 }

@@ -16,7 +16,7 @@ from sqlalchemy.engine import make_url
 
 from tests.live_service import ANALYSIS_SECONDS, MAX_WAIT_SECONDS
 
-LOOK_SECONDS = 0.02
+LOOK_SECONDS = 0.05
 BUILD_SECONDS = 1.0
 """For so long a board without the newest score may be shown to others than its team and organizers."""
 SOON_SECONDS = 10.0

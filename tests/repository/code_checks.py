@@ -55,7 +55,7 @@ def long_tests_exist_and_have_reasons(tree: Tree) -> Iterator[Fault]:
     for node, reason in tree.long_tests.items():
         line = tree.line(where, f'"{node}"')
         path, _, name = node.partition("::")
-        if not tree.exists(path) or name.rpartition("::")[2] not in _names(tree, path):
+        if not tree.exists(path) or (name and name not in _names(tree, path)):
             yield Fault(where, line, f"there is no test {node}", "Delete the line or correct its name")
         if not reason.endswith(".") or len(reason.split()) < 4:
             yield Fault(where, line, f"the reason of {node} is not a sentence", "Say why the test is worth its time")
