@@ -366,6 +366,7 @@ def recordings(tmp_path_factory: pytest.TempPathFactory) -> list[Recording]:
         return list(processes.map(record_play, folders, range(2), loaders, timeout=10 * MAX_WAIT_SECONDS))
 
 
+@pytest.mark.ci
 def test_every_route_that_reads_is_read(recordings: list[Recording]) -> None:
     assert recordings[0].reads == READ.keys() | PAGES.keys()
 

@@ -20,6 +20,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedApp]:
         yield running
 
 
+@pytest.mark.ci
 def test_folds_of_sixty_thousand_and_a_hierarchy_of_thirty_thousand(app: ServedApp) -> None:
     folds = {f"instance-{at:08}": str(at % 10) for at in range(60_000)}
     nodes = {f"a heading of some length {at}": [f"a heading of some length {at // 8}"] for at in range(1, 30_000)}

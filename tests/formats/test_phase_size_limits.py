@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 from app.formats.content.format_detection import FileKind
 from app.formats.phase_size_limits import PhaseSize, limits_for_phase, max_upload_bytes
@@ -91,6 +92,7 @@ FILES: dict[str, tuple[_Phase, TaskKind, Callable[[_Phase], FileContent]]] = {
 }
 
 
+@pytest.mark.ci
 @for_each("name", FILES)
 def test_what_people_send_beside_the_answers_fits(name: str, tmp_path: Path) -> None:
     phase, task, write = FILES[name]

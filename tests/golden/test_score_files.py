@@ -3,6 +3,7 @@
 from functools import cache
 
 import numpy as np
+import pytest
 
 from app.formats.reading_rules import ReadingRules
 from app.scoring.declaration.decision_rules import ConfiguredDecisionRule, decide_labels
@@ -43,6 +44,7 @@ def data_of(name: str, system: str, task: TaskKind) -> AnswerTable:
     )
 
 
+@pytest.mark.ci
 @for_each("name, system, task", SYSTEMS)
 def test_a_real_file_of_scores_is_the_same_in_every_format(name: str, system: str, task: TaskKind) -> None:
     data = data_of(name, system, task)

@@ -147,6 +147,7 @@ def test_every_submission_of_a_backup_has_its_file_its_ledger_and_its_task(story
     ]
 
 
+@pytest.mark.ci
 def test_a_service_goes_on_in_another_folder(story: Story, tmp_path: Path) -> None:
     data = tmp_path / "data"
     ran = run_assay("restore", story.backup, "--keys", story.keys, "--data-dir", data, "--json")

@@ -177,6 +177,7 @@ def test_organizers_of_every_role_export_and_nobody_else(people: People, role: s
     require_refused(organizer.get(f"/challenges/{slug}/export", params={"phase": "absent"}), 404, "not_found")
 
 
+@pytest.mark.ci
 def test_more_submissions_than_a_page_are_exported_once_each_in_their_order(people: People) -> None:
     slug = create_challenge(people.admin, "export-pages")
     blue = people["Blue"].join(slug, "Blue")

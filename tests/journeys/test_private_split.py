@@ -93,6 +93,7 @@ def run_challenge(
     return slug, sent
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("selection", "rules"),
     [

@@ -41,6 +41,7 @@ def file_of(people: People, submission: str) -> Path:
     return people.live.data_dir / "files" / str(key)
 
 
+@pytest.mark.ci
 def test_a_withheld_switch_is_listed_cancelled_retried_and_confirmed(people: People) -> None:
     slug = create_challenge(people.admin, "withheld")
     require_finished(people.admin.submit(slug, CORRECT_PREDICTIONS, team="Kept"))

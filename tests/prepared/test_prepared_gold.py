@@ -298,6 +298,7 @@ def test_a_recipe_is_cached_for_its_content_and_its_gold(tmp_path: Path) -> None
         cache.recipe("1" * 64, body, load_kind(tmp_path, "gold metadata"))
 
 
+@pytest.mark.ci
 def test_the_gold_that_is_needed_stays_when_others_are_evicted(tmp_path: Path) -> None:
     cache = GoldCache(DEFAULT_LIMITS, 0)
     load_kind(tmp_path, "plain")

@@ -214,6 +214,7 @@ def test_the_ancestors_of_every_class_are_those_of_each(data: st.DataObject) -> 
     assert tree.common() == each - ({VIRTUAL_ROOT} if len(classes) > 1 else {VIRTUAL_ROOT, 1})
 
 
+@pytest.mark.ci
 def test_many_labels_deep_in_a_chain_are_refused_at_once() -> None:
     size = 40_000
     chain = {f"n{at}": [f"n{at - 1}"] for at in range(1, size)}

@@ -142,6 +142,7 @@ def test_no_order_of_declaration_decides_whether_there_is_a_value() -> None:
     assert len(seen) == 1
 
 
+@pytest.mark.ci
 def test_large_flat_hierarchies_have_values() -> None:
     of = distances_in(bushy(40_000, 4), nodes(40_000))
     assert of.between(np.array([40_000]), np.array([40_000]), 10_000).tolist() == [0]

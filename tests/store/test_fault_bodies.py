@@ -251,6 +251,7 @@ def test_a_large_body_beyond_the_quota_is_refused_before_it_comes(calm: ServedAp
     assert b'"quota":"total"' in answer
 
 
+@pytest.mark.ci
 def test_a_body_in_chunks_of_one_byte_keeps_nobody_from_a_turn(calm: ServedApp) -> None:
     """Others are answered while it is read: read in one go, each piece that comes would hold up all for long."""
     chunks, ended = b"1\r\n \r\n" * 300_000, threading.Event()

@@ -66,6 +66,7 @@ def test_a_commit_that_raises_gives_503_and_no_row(within: ServedApp) -> None:
     assert admin.submit("pets", CORRECT_PREDICTIONS, team="Blue").status_code == 201
 
 
+@pytest.mark.ci
 def test_what_is_stored_is_acknowledged_even_if_the_database_goes_away_next(within: ServedApp) -> None:
     """A 503 after the commit would have the sender repeat it: stored twice, charged twice."""
     admin = within.admin()

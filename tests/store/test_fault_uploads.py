@@ -35,6 +35,7 @@ def files_in(folder: Path) -> list[str]:
     return sorted(path.name for path in (folder / "files" / "uploads").iterdir())
 
 
+@pytest.mark.ci
 def test_forty_writers_at_once_are_all_served(running: ServedApp, folder: Path) -> None:
     admin = running.admin()
     before = len(files_in(folder))

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
@@ -280,6 +281,7 @@ class TeamMachine(RuleBasedStateMachine):
             assert ranked_values.wrong_counts(session) == []
 
 
+@pytest.mark.ci
 def test_teams_are_what_the_model_says(tmp_path: Path) -> None:
     machine = type("TeamMachineHere", (TeamMachine,), {"folder": tmp_path})
     examples = 10 if hypothesis_profiles.is_thorough() else 4

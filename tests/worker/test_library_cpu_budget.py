@@ -18,6 +18,7 @@ from tests.fuzz.hostile import valid_file
 from tests.fuzz.hostile_file import TargetGold
 from tests.fuzz.hostile_metadata import shared_files
 
+pytestmark = pytest.mark.ci  # each case uses up the processor time of a process
 PHASE = TargetGold.of(10_000, 30)
 FILES = {file.name: file for file in shared_files()}
 

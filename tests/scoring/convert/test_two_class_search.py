@@ -198,6 +198,7 @@ def small_tables(n: int) -> list[Tables]:
     ]
 
 
+@pytest.mark.ci
 @for_each("undefined", ZERO_DIVISION_RULES)
 def test_no_small_table_is_called_impossible_by_its_own_figures(undefined: ZeroDivisionRule) -> None:
     """Every table of counts: where 0/0 occurs with every set of figures, else with one set in turn."""

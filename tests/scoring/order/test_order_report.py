@@ -127,6 +127,7 @@ def test_many_systems_list_neighbours_alone() -> None:
     assert any("pairs of neighbours" in note for note in report["notes"])
 
 
+@pytest.mark.ci
 def test_thousands_of_systems_are_ordered_in_part_and_the_report_says_so() -> None:
     report = order_systems(table_of(drawn(list(np.linspace(0.2, 0.8, 1_100)), 40)))
     assert report["draws"] == 2_000

@@ -244,6 +244,7 @@ def grouped(random: np.random.Generator) -> tuple[EvaluationInput, EvaluationInp
     return systems[0], systems[1]
 
 
+@pytest.mark.ci
 @for_each("maker", [few, several, grouped])
 @for_each("text", ["accuracy", "f1_macro"])
 def test_exchangeable_systems_are_called_different_no_more_often_than_the_level(maker: Maker, text: str) -> None:

@@ -231,6 +231,7 @@ def test_json_has_the_pairs_by_row() -> None:
     assert document["rows"][1]["rank_low"] == 2
 
 
+@pytest.mark.ci
 @for_each("seed", [0, 1])
 def test_beyond_the_budget_the_choice_of_the_first_rows_shows_no_difference(seed: int) -> None:
     random = np.random.default_rng(seed)  # the step-down test of the first rows alone rejects
