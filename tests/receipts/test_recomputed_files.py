@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,22 @@ def test_a_file_that_lacks_an_id_which_was_void_is_read_as_it_was_accepted(gold:
     rules = ReadingRules.strictest(RECIPE.metrics, RECIPE.primary).of_accepted_file()
     later = receipt_of(gold, short, rules)
     assert states(later, gold, short) == {"file": "ok", "content": "ok", "scores": "ok"}
+
+
+def test_one_score_is_that_of_the_positive_label(gold: SourceFile, tmp_path: Path) -> None:
+    """By the text of docs/receipts.md: the classes that have scores, the ids and the scores as one hash."""
+    scores = {"a": 0.25, "b": 0.5, "c": 0.125, "é": 1.0}
+    body = {"predictions": [{"id": name, "score": score} for name, score in scores.items()]}
+    sent = written(tmp_path / "scores.json", json.dumps(body))
+    read = load_gold(gold, task="binary", classes=["cat", "dog"], positive_label="dog", metadata={})[0]
+    assert read is not None
+    recipe = parse_recipe(
+        {"primary": "auc", "metrics": ["auc"]}, "binary", classes=["cat", "dog"], positive_label="dog"
+    )
+    packed = hashlib.sha256(b"".join(struct.pack("<d", score) for score in scores.values())).hexdigest()
+    content = rfc8785.dumps({"classes": ["dog"], "ids": list(scores), "scores": packed})
+    outcome = score_predictions(read, sent, recipe.metrics, primary=recipe.primary)
+    assert outcome.content_sha256 == hashlib.sha256(content).hexdigest()
 
 
 def test_canonical_json_is_that_of_rfc_8785() -> None:
