@@ -235,6 +235,14 @@ def test_a_deleted_challenge_stays_readable_for_administrators(told: Story) -> N
     require_refused(told.people["dan"].get("/audit"), 403, "forbidden")
 
 
+def test_an_entry_names_its_object_as_it_was(told: Story) -> None:
+    entries = entries_of(told.people["viewer"], f"/challenges/{told.fill['slug']}/audit")
+    names = {entry["action"]: entry["object"]["name"] for entry in entries}
+    expected = {"announcement.delete": "Longer delay", "phase.release": "main", "team.disqualify": "Azure"}
+    assert names | expected == names
+    assert names["challenge.edit"] == told.fill["slug"]
+
+
 def test_the_trail_is_filtered_and_paged(told: Story) -> None:
     path, viewer, team = f"/challenges/{told.fill['slug']}/audit", told.people["viewer"], told.fill["blue"]
     everything = entries_of(viewer, path)

@@ -1,5 +1,6 @@
 """The sequencer's rounds on a database: batches, idleness, damage, copies, renewal and witnesses."""
 
+import shutil
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
@@ -112,6 +113,26 @@ def test_every_stored_hash_is_compared(db: Database, log_settings: Settings) -> 
         session.execute(update(LogRecord).where(LogRecord.position == 400).values(entry="0" * 64))
     with db.read() as session, pytest.raises(LogDamaged):
         verify_stored(session, session.scalars(select(LogOrigin)).one())
+
+
+def test_a_copied_database_and_a_copied_key_are_another_place_each(db: Database, log_settings: Settings) -> None:
+    """Of a key that the service made: one that the operator keeps elsewhere may be copied to another machine."""
+    add(db, "one")
+    sequence(db, log_settings, first=True)
+    outside = log_settings.model_copy(update={"log_key_file": log_settings.data_dir.parent / "log.pem"})
+    shutil.copy(log_key_path(log_settings), log_key_path(outside))
+
+    def places() -> list[str | None]:
+        with db.read() as session:
+            return [origins.place_of(session, each) for each in (log_settings, outside)]
+
+    before = places()
+    for path in (log_key_path(log_settings), log_key_path(outside)):
+        copy = shutil.copy(path, path.with_name("copy"))
+        Path(copy).replace(path)
+    own, kept_outside = places()
+    assert own != before[0]
+    assert kept_outside == before[1]
 
 
 @pytest.mark.both_databases
