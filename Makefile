@@ -43,8 +43,7 @@ format: $(VENV)/dev.stamp ## Format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# Either tier in one run of pytest; a third worker is of use only among tests that wait for processes.
-WORKERS := $(if $(filter full,$(TEST_SCOPE)),3,2)
+# Either tier in one run of pytest; two cores have work for a third process while tests wait for others.
 TIER := $(if $(filter full,$(TEST_SCOPE)),,-m 'not ci' -p no:schemathesis)
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --dist loadscope --no-loadscope-reorder
 PURE_TESTS := tests/archives tests/drawing tests/formats tests/golden tests/oracles tests/scoring tests/text tests/tlog \
@@ -62,7 +61,7 @@ quick: $(VENV)/dev.stamp compiled ## Check what needs no service: lint, and the 
 	$(PYTEST) -n 2 $(TIER) $(PURE_TESTS)
 
 tested: $(VENV)/dev.stamp
-	$(PYTEST) -n $(WORKERS) $(TIER)
+	$(PYTEST) -n 3 $(TIER)
 
 # Tests start hundreds of processes; this way none of them compiles the program again.
 compiled: $(VENV)/dev.stamp
