@@ -8,7 +8,7 @@ from app.actions.transparency.sequence_records import is_up_to_date
 from app.errors import AssayError
 from app.store.queries import receipts
 from app.store.queries.board_versions import active_version
-from app.store.session import Database
+from app.store.session import Database, ReadSession
 from app.store.tables import LogRecord, Phase
 from app.tlog.note import parse_verifier_key
 from app.tlog.verification import verified_checkpoint, verify_log
@@ -17,12 +17,15 @@ from tests.storm.deployments import Deployment
 
 
 def faults_of_log(site: Deployment) -> list[str]:
-    """What is wrong with the log that the service serves, once no record waits any more; empty if nothing is."""
+    """What is wrong with the log that the service serves, once no record waits any more; empty if nothing is.
+
+    A score that was stored beside a switch is put on the board, and its receipt into the log, within half a minute.
+    """
     database = Database(site.settings)
 
     def is_complete() -> bool:
         with database.read() as session:
-            return is_up_to_date(session)
+            return is_up_to_date(session) and not _unlogged(session)
 
     try:
         eventually(is_complete, "the transparency log has all records")
@@ -39,14 +42,19 @@ def faults_of_log(site: Deployment) -> list[str]:
     return faults
 
 
+def _unlogged(session: ReadSession) -> list[str]:
+    """The submissions of receipts that are shown and have no record."""
+    phase = session.scalars(select(Phase)).one()
+    version = active_version(session, phase)
+    assert version is not None
+    return [each.submission_id for each in shown_but_unlogged(session, phase, version)]
+
+
 def _faults_of_receipts(database: Database) -> list[str]:
     """Scores without a receipt, receipts of what is shown without a record, and receipts with several records."""
     with database.read() as session:
         lacking = [each.submission_id for each in receipts.scores_without_receipt(session, after="", limit=1000)]
-        phase = session.scalars(select(Phase)).one()
-        version = active_version(session, phase)
-        assert version is not None
-        unlogged = [each.submission_id for each in shown_but_unlogged(session, phase, version)]
+        unlogged = _unlogged(session)
         of_receipts = select(LogRecord.object_id).where(LogRecord.kind == "receipt").group_by(LogRecord.object_id)
         twice = session.scalars(of_receipts.having(func.count() > 1)).all()
     faults = [f"scores of submission {each} have no receipt" for each in lacking]
