@@ -58,7 +58,7 @@ make storm OUT=docs/storm.jsonl        # also stores each run as a line; `make d
 .venv/bin/python -m tests.storm.run --database postgresql --submissions 150 --runs 1 --seed 7
 ```
 
-`.ci/run` runs a storm of 40 submissions on each database. On PostgreSQL, {APIS} API replicas and {WORKERS} workers
+`.ci/run` runs a storm of 80 submissions on each database. On PostgreSQL, {APIS} API replicas and {WORKERS} workers
 (in `.ci/run` 2) share a server of their own; on SQLite there is one `assay serve`. {SENDERS} senders, each a member of a team, post files of
 {INSTANCES} instances in bursts of {BURST_SIZE}. Some files are faulty; some posts are sent two or three times at once, some again
 after they were acknowledged. A sender that gets no reply, or 503, repeats the request with the same key, on PostgreSQL

@@ -142,18 +142,18 @@ SHARING_FOLDERS = ("imports", "races")
 """Folders whose files share services that take long to start: one process runs all of them."""
 
 
-class FilesInTurn(LoadScopeScheduling):  # type: ignore[misc]
+class FilesByScope(LoadScopeScheduling):  # type: ignore[misc]
     """Gives each file to one process, and each folder of SHARING_FOLDERS."""
 
     def _split_scope(self, nodeid: str) -> str:
-        folder = nodeid.split("/")[1]
+        folder = Path(nodeid).parent.name
         return folder if folder in SHARING_FOLDERS else str(super()._split_scope(nodeid))
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
-    """How files are distributed, whatever --dist says."""
-    return FilesInTurn(config, log)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling | None:
+    """What --dist loadscope means here."""
+    return FilesByScope(config, log) if config.getvalue("dist") == "loadscope" else None
 
 
 LONGEST = ("browser", "storm", "test_benchmarks.py")

@@ -19,6 +19,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -198,12 +199,15 @@ def serve_forks() -> dict[str, Any]:
 
 
 def run_and_exit(main: Callable[[], object]) -> NoReturn:
-    """Run a program in a fork; freeing all that was loaded before would take longer than many a program."""
-    status: Any = 0
+    """Run a program in a fork and end it as Python would, but for freeing what was loaded: that takes longer than most programs."""
+    status = 0
     try:
         main()
     except SystemExit as end:
+        if isinstance(end.code, str):
+            raise
         status = end.code or 0
+    vars(threading)["_shutdown"]()  # waits for threads, as Python does before it calls the exit functions
     atexit._run_exitfuncs()
     sys.stdout.flush()
     sys.stderr.flush()

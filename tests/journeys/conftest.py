@@ -37,8 +37,8 @@ def people(everybody: People, live: Live) -> People:
 
 
 @pytest.fixture(scope="module")
-def impatient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[People]:
+def people_without_intervals(tmp_path_factory: pytest.TempPathFactory) -> Iterator[People]:
     """People at a service that gives intervals up at once: those of real systems take minutes, and nobody reads them."""
-    service = Live(tmp_path_factory.mktemp("impatient") / "data", analysis_seconds="0.001").start()
+    service = Live(tmp_path_factory.mktemp("without-intervals") / "data", analysis_seconds="0.001").start()
     yield People(service)
     service.stop()

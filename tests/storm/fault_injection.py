@@ -42,7 +42,7 @@ class FaultSchedule:
     """How many bags of actions it has, at most."""
 
 
-SHORT_SCHEDULE = FaultSchedule(pace=0.04, pauses=(0.2, 0.8), spared=12, bags=1)
+SHORT_SCHEDULE = FaultSchedule(pace=0.08, pauses=(0.2, 0.8), spared=12, bags=1)
 LONG_SCHEDULE = FaultSchedule(pace=0.03, pauses=(0.4, 1.8), spared=100, bags=1000)
 
 

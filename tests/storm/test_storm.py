@@ -21,7 +21,7 @@ from tests.storm.storm import CAPS, StormResult, report, run_storm
 
 pytestmark = pytest.mark.ci
 
-POSTS = 40
+POSTS = 80
 SEED = 7
 
 
@@ -39,7 +39,8 @@ def assert_harmless(outcome: StormResult) -> None:
     assert line["acknowledged"] == POSTS
     assert line["repeated"] > 0
     assert set(line["statuses"]) == {"finished", "rejected"}, report(outcome)
-    assert sum(line["actions"].values()) > 0  # a fast machine is soon done with so few submissions
+    assert line["interruptions"] + line["crashes"] > 0
+    assert sum(line["actions"].values()) > 2
 
 
 def test_a_storm_on_sqlite_does_no_harm(after: StormResult) -> None:

@@ -23,7 +23,7 @@ from tests.web.reader import HTML, Reader
 FIRST_STATE = "open"
 STATES = (FIRST_STATE, "released", "closed", "private", "before", "draft", "late", "anonymous", "archived", "paused")
 SHARE = {"released": 6, "private": 6, "draft": 6, "anonymous": 6}
-"""Every which role asks for a page in a state: two of them where the state is about what they may see, elsewhere one."""
+"""In these states, which are about what a role may see, every sixth role asks for a page; in the others, every twelfth."""
 GROUPS = 4
 """Of the submissions, versions and queries of a page each role asks for every fourth, for others in the next state."""
 WHOLE = ("vis", "riv", "cap", "own")
