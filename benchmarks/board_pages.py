@@ -89,7 +89,7 @@ def page_way(state: AppState) -> Way:
 
 
 def _kept(found: Measured, sizes: Sizes, folder: Path, few: int, many: int) -> None:
-    services = {teams: Live(folder / str(teams)).start() for teams in (few, many)}
+    services = {teams: Live(folder / str(teams)).with_analyses().start() for teams in (few, many)}
     try:
         at = {teams: (service.port, pid_of(service)) for teams, service in services.items()}
         addresses = {
@@ -115,7 +115,7 @@ def _kept(found: Measured, sizes: Sizes, folder: Path, few: int, many: int) -> N
 
 def _live(data: Path, readers: int) -> tuple[int, int]:
     """Sessions that requests took while readers waited and were told of changes, and the threads that they needed."""
-    with serve_app(app_settings(data)) as app:
+    with serve_app(app_settings(data), analyses=True) as app:
         hub: ChangeHub = app.app.state.service.changes
         port = urlsplit(app.url).port
         assert port is not None

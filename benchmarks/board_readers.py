@@ -32,7 +32,7 @@ def measure(sizes: Sizes, folder: Path) -> Measured:
     """Load the board in turn without and with new scores; the load shares the process with the service."""
     spent: dict[str, list[float]] = {QUIET: [], ARRIVING: []}
     built, seconds = 0, 0.0
-    with serve_app(app_settings(folder / "data")) as app:
+    with serve_app(app_settings(folder / "data"), analyses=True) as app:
         _open(app, folder, sizes.board)
         for _ in range(sizes.repetitions):
             for way, costs in spent.items():

@@ -22,7 +22,7 @@ KNOWN, PACKED = "assay, 304 for a known ETag", "assay, gzip asked for"
 
 def prepared(folder: Path, rows: int) -> Live:
     """A stopped service whose board has this many teams."""
-    service = Live(folder / "data").start()
+    service = Live(folder / "data").with_analyses().start()
     of = records.drawn(100, 5)
     gold = [{"id": f"doc-{row:08d}", "label": of.names[code]} for row, code in enumerate(of.truth.tolist())]
     open_challenge(service.admin(), "bench", gold, recipe=RECIPE)

@@ -28,7 +28,7 @@ def measure(sizes: Sizes, folder: Path) -> Measured:
     source = records.as_records(folder / "sent.json", of)
     gold = orjson.loads(records.as_columns(folder / "gold.json", of, gold=True).path.read_bytes())
     found = Measured()
-    service = Live(folder / "data", workers=str(WORKERS)).start()
+    service = Live(folder / "data", workers=str(WORKERS)).with_analyses().start()
     try:
         admin = service.admin()
         open_challenge(admin, "corrected", gold, recipe=RECIPE)

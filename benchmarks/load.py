@@ -76,7 +76,8 @@ class Connection(asyncio.Protocol):
         self._send()
 
     def _send(self) -> None:
-        request = next(self._requests, None) if time.perf_counter() < self._deadline else None
+        first = not self._began  # is always sent: to connect may have taken all the time on a busy machine
+        request = next(self._requests, None) if first or time.perf_counter() < self._deadline else None
         if request is None:
             self.ended.set_result(None)
             self._transport.close()
@@ -97,7 +98,10 @@ def _length(head: bytes) -> int:
 async def load(
     host: str, port: int, requests: list[bytes], connections: int, seconds: float, *, most: int | None = None
 ) -> Counts:
-    """Send the requests repeatedly for some seconds, at most `most` of them; waits for those in flight at the end."""
+    """Send the requests repeatedly for some seconds, at most `most` of them; waits for those in flight at the end.
+
+    Each connection sends one at least.
+    """
     counts, began = Counts(), time.perf_counter()
     shared = islice(cycle(requests), most)
     loop = asyncio.get_running_loop()

@@ -53,7 +53,7 @@ class Installation:
 
     def __init__(self, folder: Path, database: str, url: str, **settings: str) -> None:
         self.database = database
-        self.cluster = Cluster(folder, url, **settings)
+        self.cluster = Cluster(folder, url, **settings).with_analyses()
         self.role = "serve" if database == "SQLite" else "api"
 
     def start(self, *, workers: int = 0) -> "Installation":

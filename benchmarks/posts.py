@@ -37,9 +37,8 @@ def records_of(size: int) -> bytes:
 
 def measure(sizes: Sizes, folder: Path) -> Measured:
     """Measure the memory of a new API during the largest upload, then every address, while nothing is scored."""
-    service = Live(
-        folder / "data", scoring_seconds="3600"
-    ).start()  # otherwise frozen scoring processes would be replaced
+    service = Live(folder / "data", scoring_seconds="3600")  # or frozen scoring processes would be replaced
+    service.with_analyses().start()
     try:
         gold = {f"doc-{row:07d}": f"label-{row % 2:04d}" for row in range(_INSTANCES)}  # that such files are of use
         open_challenge(service.admin(), "bench", gold)

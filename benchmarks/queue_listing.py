@@ -39,7 +39,7 @@ QUEUED = (
 
 def waiting_store(folder: Path, count: int) -> Database:
     """A database in which this many submissions of some users wait to be scored."""
-    service = Live(folder / "data").start()
+    service = Live(folder / "data").with_analyses().start()
     gold = [{"id": name, "label": label} for name, label in GOLD.items()]
     open_challenge(service.admin(), "bench", gold, recipe=RECIPE)
     assert service.admin().submit("bench", GOLD, team="First").json()["status"] == "finished"

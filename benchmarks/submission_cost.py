@@ -86,7 +86,7 @@ class Program:
                 migration = start_service(self._command, ["migrate"], env=keep | self._settings, log=log)
             assert migration.wait(timeout=MAX_WAIT_SECONDS) == 0, (self._folder / "migrate.log").read_text()
         for role in ("api", "worker") if self._server else ("serve",):
-            part = ServiceProcess(role, self._folder, self._settings)
+            part = ServiceProcess(role, self._folder, self._settings, analyses=True)
             part.program = self._command
             self._parts.append(part)
             self.close.callback(part.kill, group=True)

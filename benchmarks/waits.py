@@ -34,7 +34,7 @@ def measure(sizes: Sizes, folder: Path) -> Measured:
     ways = {name: ours(loaded_gold, source, *metrics) for name, metrics in recipes.items()}
     bare = timed(ways, repetitions=4 * sizes.repetitions)
     found = Measured()
-    service = Live(folder / "data", workers=str(WORKERS), scoring_seconds="3600").start()
+    service = Live(folder / "data", workers=str(WORKERS), scoring_seconds="3600").with_analyses().start()
     try:
         for name, metrics in recipes.items():
             recipe = {"primary": "f1_macro", "metrics": metrics}

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,15 @@ from app.settings import settings_page
 HERE = Path(__file__).resolve().parent
 
 
-def openapi() -> str:
+@cache
+def document_of_routes() -> dict[str, Any]:
     """The OpenAPI document of the routes."""
-    return document.serialize_document(bare_app().openapi())
+    return bare_app().openapi()
+
+
+def openapi() -> str:
+    """The same as text."""
+    return document.serialize_document(document_of_routes())
 
 
 def _page_module(module: str) -> Any:

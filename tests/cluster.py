@@ -17,7 +17,7 @@ from app.settings import Settings
 from tests import preloaded_scoring
 from tests.live_service import BACKGROUND_PACE, MAX_WAIT_SECONDS, PASSWORD, Caller, free_port
 from tests.migrated_databases import migrate_by_copy
-from tests.preloaded_service import SERVICE_COMMAND, PreloadedProcess, start_service
+from tests.preloaded_service import SERVICE_COMMAND, PreloadedProcess, is_forked, start_service
 
 
 class ServiceProcess:
@@ -26,10 +26,11 @@ class ServiceProcess:
     preloads_scoring: ClassVar[bool] = True
     """Whether its scoring processes are forks of a loader instead of children that it starts itself."""
 
-    def __init__(self, role: str, folder: Path, settings: dict[str, str]) -> None:
+    def __init__(self, role: str, folder: Path, settings: dict[str, str], *, analyses: bool = False) -> None:
         self.role = role
         self.port = free_port()
         self.program = SERVICE_COMMAND
+        self.analyses = analyses
         self._settings = settings
         self._folder = folder
         self._log = folder / f"{role}-{self.port}.log"
@@ -61,6 +62,7 @@ class ServiceProcess:
                 log=log,
                 new_session=True,
                 preloads_scoring=self.preloads_scoring,
+                analyses=self.analyses,
             )
         return self
 
@@ -113,10 +115,11 @@ class ServiceProcess:
 
 
 class Cluster:
-    """Parts that share a database and a store of files."""
+    """Parts that share a database and a store of files; they compute intervals and comparisons only `with_analyses`."""
 
     def __init__(self, folder: Path, database_url: str, **settings: str) -> None:
         self.folder = folder
+        self._analyses = False
         self.database_url = self.database_address = database_url
         self.admin_token = secrets.token_urlsafe(32)
         variables = {f"ASSAY_{name.upper()}": value for name, value in settings.items()}
@@ -141,10 +144,15 @@ class Cluster:
         self._connection: psycopg.Connection | None = None
         migrate_by_copy(Settings(data_dir=folder / "data", database_url=database_url))
 
+    def with_analyses(self) -> "Cluster":
+        """Have the parts that are made from now on compute intervals and comparisons."""
+        self._analyses = True
+        return self
+
     def part(self, role: str, **settings: str) -> ServiceProcess:
         """Another process, not yet started."""
         variables = {f"ASSAY_{name.upper()}": value for name, value in settings.items()}
-        process = ServiceProcess(role, self.folder, self.settings | variables)
+        process = ServiceProcess(role, self.folder, self.settings | variables, analyses=self._analyses)
         self.parts.append(process)
         return process
 
@@ -154,6 +162,11 @@ class Cluster:
         for started in [self.part(role, **settings).start() for role in roles]:
             started.wait_ready()
         return self
+
+    @property
+    def analyses(self) -> bool:
+        """Whether a part of it computes intervals and comparisons."""
+        return any(part.analyses or not is_forked(part.program) for part in self.parts)
 
     @property
     def apis(self) -> list[ServiceProcess]:

@@ -34,9 +34,15 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 @pytest.fixture(scope="module")
-def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+def analyses(request: pytest.FixtureRequest) -> bool:
+    """Whether the service of a file computes intervals and comparisons: it does if the file sets ANALYSES."""
+    return bool(vars(request.module).get("ANALYSES", False))
+
+
+@pytest.fixture(scope="module")
+def live(tmp_path_factory: pytest.TempPathFactory, *, analyses: bool) -> Iterator[Live]:
     """A service for the tests of one file."""
-    service = Live(tmp_path_factory.mktemp("service") / "data").start()
+    service = Live(tmp_path_factory.mktemp("service") / "data").with_analyses(wanted=analyses).start()
     yield service
     service.stop()
 

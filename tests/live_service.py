@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 import httpx
 
 from tests.migrated_databases import create_migrated_sqlite
-from tests.preloaded_service import SERVICE_COMMAND, PreloadedProcess, start_service
+from tests.preloaded_service import SERVICE_COMMAND, PreloadedProcess, is_forked, start_service
 
 ROOT = Path(__file__).resolve().parents[1]
 PASSWORD = "a password for tests"
@@ -42,7 +42,7 @@ def eventually(claim: Callable[[], bool], what: str, seconds: float = MAX_WAIT_S
 class Live:
     """`assay serve` on a data folder; `stop` ends it with SIGTERM, `kill` with SIGKILL.
 
-    A setting of None keeps the default of the service.
+    A setting of None keeps the default of the service. It computes intervals and comparisons only `with_analyses`.
     """
 
     def __init__(self, data_dir: Path, **settings: str | None) -> None:
@@ -51,6 +51,7 @@ class Live:
         self.url = f"http://127.0.0.1:{self.port}"
         self.admin_token = secrets.token_urlsafe(32)
         self._settings = settings
+        self._analyses = False
         self.program = SERVICE_COMMAND
         self.umask = -1  # to start it with; -1 is that of the tests
         self.preloads_scoring = True  # its scoring processes are forks of a loader; or children that it starts itself
@@ -80,13 +81,24 @@ class Live:
         with self._log.open("ab") as log:
             arguments = ["serve", "--port", str(self.port), "--data-dir", str(self.data_dir)]
             self.process = start_service(
-                self.program, arguments, env=env, log=log, umask=self.umask, preloads_scoring=self.preloads_scoring
+                self.program,
+                arguments,
+                env=env,
+                log=log,
+                umask=self.umask,
+                preloads_scoring=self.preloads_scoring,
+                analyses=self._analyses,
             )
         try:
             self.wait_ready()
         except AssertionError:
             self.kill()
             raise
+        return self
+
+    def with_analyses(self, *, wanted: bool = True) -> "Live":
+        """Compute intervals and comparisons from the next start on."""
+        self._analyses = wanted
         return self
 
     def wait_ready(self, seconds: float = MAX_WAIT_SECONDS) -> None:
@@ -103,6 +115,11 @@ class Live:
                 pass
             time.sleep(0.05)
         raise AssertionError("the service did not become ready:\n" + self.log()[-3000:])
+
+    @property
+    def analyses(self) -> bool:
+        """Whether it computes intervals and comparisons."""
+        return self._analyses or not is_forked(self.program)
 
     @property
     def database_address(self) -> str:

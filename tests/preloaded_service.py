@@ -2,8 +2,9 @@
 
 A test process starts one loader, the first time that it starts a service. The loader has one thread, so that a fork of it
 is safe, and runs nothing of the service itself. A fork then gets the arguments, environment, folder, umask and log of the
-service and runs `app.cli.main`, as `python -m app.cli` does; only its password hashes are cheap. When the test process
-ends, however it ends, the loader kills the services that still run and ends too.
+service and runs `app.cli.main`, as `python -m app.cli` does; only its password hashes are cheap, and it computes intervals
+and comparisons only if asked to, because they cost a third of what most tests need and follow every score. When the test
+process ends, however it ends, the loader kills the services that still run and ends too.
 """
 
 import atexit
@@ -20,10 +21,11 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 from typing import IO, Any
+from unittest import mock
 
 from tests import preloaded_scoring
 
@@ -123,6 +125,30 @@ def loader(scorer_version: str = "") -> Loader:
     return made
 
 
+def is_forked(program: Sequence[str]) -> bool:
+    """Whether it is SERVICE_COMMAND itself or NEWER_SCORER_COMMAND and a number."""
+    return (program is SERVICE_COMMAND or program[:-1] == NEWER_SCORER_COMMAND) and sys.platform == "linux"
+
+
+class IdleQueue:
+    """A queue in the place of that of intervals and comparisons, which claims none."""
+
+    def __init__(self, *_arguments: object) -> None:
+        pass
+
+    def wake(self) -> None:
+        """Do nothing."""
+
+    def run(self, _work: object, stop: threading.Event) -> None:
+        """Wait for the end."""
+        stop.wait()
+
+
+def no_analyses() -> Any:
+    """A patch by which workers that are made meanwhile leave intervals and comparisons undone."""
+    return mock.patch.object(importlib.import_module("app.worker.analyst"), "LocalQueue", IdleQueue)
+
+
 def start_service(
     program: Sequence[str],
     arguments: Sequence[str],
@@ -132,14 +158,15 @@ def start_service(
     umask: int = -1,
     new_session: bool = False,
     preloads_scoring: bool = False,
+    analyses: bool = True,
 ) -> "subprocess.Popen[bytes] | PreloadedProcess":
     """Start the service with standard output and error in `log`.
 
     With `preloads_scoring` its scoring processes are forks too (tests.preloaded_scoring), and no children of it.
-    A program that is neither SERVICE_COMMAND itself nor NEWER_SCORER_COMMAND and a number starts from nothing.
+    A program that is no fork starts from nothing, and computes intervals and comparisons even without `analyses`.
     """
     newer = program[:-1] == NEWER_SCORER_COMMAND
-    if not (newer or program is SERVICE_COMMAND) or sys.platform != "linux":
+    if not is_forked(program):
         return subprocess.Popen(
             [*program, *arguments],
             cwd=ROOT,
@@ -151,6 +178,7 @@ def start_service(
         )
     request = {"arguments": list(arguments), "env": dict(env), "umask": umask, "new_session": new_session}
     request["scoring"] = preloaded_scoring.loader() if preloads_scoring else None
+    request["analyses"] = analyses
     parent = loader(program[-1] if newer else "")
     return PreloadedProcess(parent, parent.ask(request, [log.fileno()]))
 
@@ -195,7 +223,11 @@ def _become_service(request: dict[str, Any]) -> None:
     os.environ.update(request["env"])
     sys.argv = [str(ROOT / "app" / "cli" / "__main__.py"), *request["arguments"]]
     gc.enable()
-    with preloaded_scoring.use_preloaded_scoring(request["scoring"]) if request["scoring"] else nullcontext():
+    with ExitStack() as patches:
+        if request["scoring"]:
+            patches.enter_context(preloaded_scoring.use_preloaded_scoring(request["scoring"]))
+        if not request["analyses"]:
+            patches.enter_context(no_analyses())
         preloaded_scoring.run_and_exit(main)
 
 

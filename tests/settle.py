@@ -37,6 +37,7 @@ WORK = {
     "(SELECT max(position) FROM log_records WHERE origin_id = o.id) >= "
     "(SELECT coalesce(max(size), 0) FROM log_checkpoints WHERE origin_id = o.id)",
 }
+ANALYSES = {"changed boards", "intervals and comparisons"}
 
 
 class Service(Protocol):
@@ -46,6 +47,10 @@ class Service(Protocol):
     def database_address(self) -> str:
         """The URL of its database, as Settings.database gives it."""
 
+    @property
+    def analyses(self) -> bool:
+        """Whether it computes intervals and comparisons."""
+
 
 def settle(service: Service, *, withheld: bool = False, shown: bool = False, seconds: float = ANALYSIS_SECONDS) -> None:
     """Wait until nothing is left to do in the background; fail after `seconds`, naming what is left.
@@ -53,7 +58,8 @@ def settle(service: Service, *, withheld: bool = False, shown: bool = False, sec
     `withheld`: switches may stay pending, because a submission cannot be scored by the new version.
     `shown`: wait also until nobody is shown a board without the newest scores any more.
     """
-    work = {name: query for name, query in WORK.items() if not (withheld and name == "switches")}
+    left_undone = ({"switches"} if withheld else set()) | (set() if service.analyses else ANALYSES)
+    work = {name: query for name, query in WORK.items() if name not in left_undone}
     deadline = time.monotonic() + seconds
     while left := _left(service.database_address, work):
         assert time.monotonic() < deadline, f"still to be done: {left}"

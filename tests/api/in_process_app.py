@@ -4,7 +4,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from datetime import datetime
 from pathlib import Path
 from types import ModuleType
@@ -24,7 +24,7 @@ from app.worker.process_pool import ScoringProcessPool
 from tests import preloaded_scoring
 from tests.live_service import BACKGROUND_PACE, MAX_WAIT_SECONDS, Caller
 from tests.migrated_databases import migrate_by_copy
-from tests.preloaded_service import cheap_password_hashing
+from tests.preloaded_service import cheap_password_hashing, no_analyses
 
 ROOT = Path(__file__).resolve().parents[2]
 WAITS: list[tuple[ModuleType, str]] = [
@@ -66,8 +66,9 @@ def app_settings(data_dir: Path, **settings: Any) -> Settings:
 class ServedApp:
     """An app that listens on a free port."""
 
-    def __init__(self, app: FastAPI, url: str, settings: Settings) -> None:
+    def __init__(self, app: FastAPI, url: str, settings: Settings, *, analyses: bool) -> None:
         self.app = app
+        self.analyses = analyses
         self.url = url
         self.database_address = settings.database
         self._callers: list[Caller] = []
@@ -90,12 +91,17 @@ class ServedApp:
 
 @contextmanager
 def serve_app(
-    settings: Settings, now: Callable[[datetime], datetime] | None = None, *, real_hashing: bool = False
+    settings: Settings,
+    now: Callable[[datetime], datetime] | None = None,
+    *,
+    real_hashing: bool = False,
+    analyses: bool = False,
 ) -> Iterator[ServedApp]:
     """Serve an app with these settings while the block lasts; `now` shifts its clock.
 
-    Scoring processes start with their first request. Password hashes are cheap unless `real_hashing` is set. Readiness,
-    metrics and pages wait for the database and for reports as long as a test does: a busy machine is not a database that is away.
+    Scoring processes start with their first request. Password hashes are cheap unless `real_hashing` is set. Intervals and
+    comparisons are computed only with `analyses`. Readiness, metrics and pages wait for the database and for reports as long
+    as a test does: a busy machine is not a database that is away.
     """
     migrate_by_copy(settings)
     with ExitStack() as patches:
@@ -104,11 +110,12 @@ def serve_app(
             patches.enter_context(mock.patch.object(module, limit, MAX_WAIT_SECONDS))
         if not real_hashing:
             patches.enter_context(mock.patch.multiple(passwords, **cheap_password_hashing()))
-        yield from _serve(settings, now)
+        yield from _serve(settings, now, analyses=analyses)
 
 
-def _serve(settings: Settings, now: Callable[[datetime], datetime] | None) -> Iterator[ServedApp]:
-    app = build_app(settings, now=now)
+def _serve(settings: Settings, now: Callable[[datetime], datetime] | None, *, analyses: bool) -> Iterator[ServedApp]:
+    with nullcontext() if analyses else no_analyses():
+        app = build_app(settings, now=now)
     config = uvicorn_config(app, settings)
     config.port = 0
     listener = config.bind_socket()
@@ -121,7 +128,7 @@ def _serve(settings: Settings, now: Callable[[datetime], datetime] | None) -> It
             assert thread.is_alive(), "the app did not start"
             assert time.monotonic() < deadline, "the app is not ready yet"
             time.sleep(0.01)
-    served = ServedApp(app, f"http://127.0.0.1:{listener.getsockname()[1]}", settings)
+    served = ServedApp(app, f"http://127.0.0.1:{listener.getsockname()[1]}", settings, analyses=analyses)
     try:
         yield served
     finally:

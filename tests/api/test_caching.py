@@ -89,6 +89,7 @@ def lasting(answer: httpx.Response) -> dict[str, str]:
 ENDS = ("visitor", "administrator")
 
 
+@pytest.mark.ci
 def test_a_cache_keeps_what_it_may_and_asks_again(stage: Stage) -> None:
     """All routes for everybody; with their queries, for whoever sees least and most."""
     wrong = []

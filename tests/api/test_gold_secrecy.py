@@ -346,7 +346,7 @@ def record_play(folder: Path, which: int, scoring_loader: str) -> Recording:
         }.items():
             stack.enter_context(mock.patch(name, value))
         stack.enter_context(pinned())
-        app = stack.enter_context(serve_app(app_settings(folder / "data")))
+        app = stack.enter_context(serve_app(app_settings(folder / "data"), analyses=True))
         play(app, which, record, calm)
         record.reads = {
             route.path_format for route in app.app.routes if isinstance(route, Route) and "GET" in (route.methods or ())

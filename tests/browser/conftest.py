@@ -23,7 +23,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="package")
 def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FilledSite]:
     """A service with real challenges, people and submissions, which tests only read."""
-    live = Live(tmp_path_factory.mktemp("site") / "data", **SETTINGS).start()
+    live = Live(tmp_path_factory.mktemp("site") / "data", **SETTINGS).with_analyses().start()
     try:
         yield fill(live)
     finally:

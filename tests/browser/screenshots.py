@@ -37,7 +37,7 @@ def take_all(folder: Path, only: list[str]) -> int:
     views = [view for view in VIEWS if not only or view.name.startswith(tuple(only))]
     folder.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as data:
-        live = Live(Path(data) / "data", **SETTINGS).start()
+        live = Live(Path(data) / "data", **SETTINGS).with_analyses().start()
         try:
             site = fill(live)
             with chromium.launched(chromium.executable()) as browser:

@@ -116,7 +116,7 @@ def _light(tab: Tab, view: PageView) -> Iterator[str]:
 
 def _whole_without_scripts(tab: Tab, address: str) -> Iterator[str]:
     """What the page as it was sent, in which no script has run, has more or less."""
-    sent = tab.page.context.request.get(address, headers={"Accept": "text/html"}).text()
+    sent = tab.page.context.request.get(address, headers={"Accept": "text/html"}, max_retries=1).text()
     yield from measures.differences(measures.content(tab.page), measures.content(tab.page, sent))
 
 

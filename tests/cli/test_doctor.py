@@ -48,7 +48,7 @@ def examine(data: Path, *words: str) -> Findings:
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    made = Live(tmp_path_factory.mktemp("doctor") / "data").start()
+    made = Live(tmp_path_factory.mktemp("doctor") / "data").with_analyses().start()
     open_challenge(made.admin(), "pets", GOLD, phases=[{"name": "main", "quota": QUOTA}])
     file = {"name": "train.csv", "licence": "CC0"}
     made.admin().post("/challenges/pets/files", params=file, content=b"id\n").raise_for_status()

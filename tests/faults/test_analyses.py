@@ -25,7 +25,7 @@ RECIPE = {"primary": "accuracy", "metrics": ["accuracy"]}
 
 @pytest.fixture
 def own(tmp_path: Path) -> Iterator[Live]:
-    service = Live(tmp_path / "data").start()
+    service = Live(tmp_path / "data").with_analyses().start()
     yield service
     service.kill()
 

@@ -32,7 +32,7 @@ WAITING = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory, postgres_database: Callable[[], str]) -> Iterator[AnalysisCluster]:
     with cluster(tmp_path_factory.mktemp("analyses"), postgres_database(), **SETTINGS) as parts:
-        running = AnalysisCluster(parts.start(apis=1, workers=2))
+        running = AnalysisCluster(parts.with_analyses().start(apis=1, workers=2))
         for wrong in range(3):
             running.send(wrong)
         yield running

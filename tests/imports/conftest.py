@@ -13,7 +13,7 @@ from tests.imports.source_phase import export, make_source, release_and_freeze
 def archives(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """Two archives of the source phase: one while it is open, and one after the release of its private scores."""
     folder = tmp_path_factory.mktemp("source")
-    with serve_app(app_settings(folder / "data")) as app:
+    with serve_app(app_settings(folder / "data"), analyses=True) as app:
         slug = make_source(app)
         unreleased = export(app.admin(), slug, folder / "unreleased.zip")
         release_and_freeze(app, slug)

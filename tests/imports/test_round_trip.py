@@ -38,7 +38,7 @@ def trip(tmp_path_factory: pytest.TempPathFactory, postgres_database: Callable[[
     with ExitStack() as stack:
         places: list[dict[str, Any]] = [{}, {"database_url": postgres_database(), "files_shared": True}, {}]
         apps = [
-            stack.enter_context(serve_app(app_settings(folder / str(number), **place)))
+            stack.enter_context(serve_app(app_settings(folder / str(number), **place), analyses=True))
             for number, place in enumerate(places)
         ]
         slug = make_source(apps[0])

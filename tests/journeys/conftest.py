@@ -1,6 +1,8 @@
 """One service and one set of people for all journeys: each test keeps to challenges of its own."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -9,36 +11,41 @@ from tests.journeys.support import People
 from tests.live_service import Live
 
 
-@pytest.fixture(scope="session")
-def everybody(tmp_path_factory: pytest.TempPathFactory) -> Iterator[People]:
-    """People with accounts on the service that all journeys share, on an empty data folder."""
-    service = Live(tmp_path_factory.mktemp("journeys") / "data").start()
+@contextmanager
+def _people(folder: Path, *, analyses: bool) -> Iterator[People]:
+    service = Live(folder / "data").with_analyses(wanted=analyses).start()
     yield People(service)
     thaw(pid_of(service))
     service.stop()
 
 
-@pytest.fixture(scope="module")
-def live(everybody: People) -> Iterator[Live]:
-    """The shared service; those that need other settings start their own.
+@pytest.fixture(scope="session")
+def everybody(tmp_path_factory: pytest.TempPathFactory) -> Iterator[People]:
+    """People with accounts on the service that most journeys share, on an empty data folder."""
+    with _people(tmp_path_factory.mktemp("journeys"), analyses=False) as people:
+        yield people
 
-    While tests of other folders run, it is stopped: looking for work takes a twentieth of a processor.
+
+@pytest.fixture(scope="session")
+def everybody_compared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[People]:
+    """The same on a service that computes intervals and comparisons."""
+    with _people(tmp_path_factory.mktemp("compared"), analyses=True) as people:
+        yield people
+
+
+@pytest.fixture(scope="module")
+def people(request: pytest.FixtureRequest, *, analyses: bool) -> Iterator[People]:
+    """People with accounts, created once.
+
+    While tests of other files run, a service is stopped: looking for work takes a twentieth of a processor.
     """
-    pid = pid_of(everybody.live)
-    thaw(pid)
-    yield everybody.live
-    freeze(pid)
+    people: People = request.getfixturevalue("everybody_compared" if analyses else "everybody")
+    thaw(pid_of(people.live))
+    yield people
+    freeze(pid_of(people.live))
 
 
 @pytest.fixture(scope="module")
-def people(everybody: People, live: Live) -> People:
-    """People with accounts, created once."""
-    return everybody
-
-
-@pytest.fixture(scope="module")
-def people_without_intervals(tmp_path_factory: pytest.TempPathFactory) -> Iterator[People]:
-    """People at a service that gives intervals up at once: those of real systems take minutes, and nobody reads them."""
-    service = Live(tmp_path_factory.mktemp("without-intervals") / "data", analysis_seconds="0.001").start()
-    yield People(service)
-    service.stop()
+def live(people: People) -> Live:
+    """The shared service; those that need other settings start their own."""
+    return people.live

@@ -51,7 +51,7 @@ class Story:
 @pytest.fixture(scope="module")
 def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
     folder = tmp_path_factory.mktemp("story")
-    service = Live(folder / "data", admin_token=None)
+    service = Live(folder / "data", admin_token=None).with_analyses()
     service.start()
     service.admin_token = (service.data_dir / "admin-token").read_text().strip()
     try:
@@ -152,7 +152,7 @@ def test_a_service_goes_on_in_another_folder(story: Story, tmp_path: Path) -> No
     data = tmp_path / "data"
     ran = run_assay("restore", story.backup, "--keys", story.keys, "--data-dir", data, "--json")
     assert ran.value()["waiting"] == len(story.waiting)
-    service = Live(data, admin_token=None).start()
+    service = Live(data, admin_token=None).with_analyses().start()
     try:
         goes_on(story, service.caller)
     finally:

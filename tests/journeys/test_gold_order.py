@@ -13,6 +13,8 @@ from app.formats.templates.build_template import TEMPLATES
 from tests.journeys.support import SUBMIT_MODES, People, create_challenge, make_recipe
 from tests.live_service import Caller
 
+ANALYSES = True
+
 IDS = [f"i{number}" for number in range(1, 131)]  # code points put i10 before i2
 CLASSES = ["b", "a", "c", "Z"]
 METRICS = {

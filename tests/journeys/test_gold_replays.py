@@ -30,7 +30,7 @@ def expected(name: str, version: str) -> dict[str, dict[str, float]]:
     }
 
 
-def create(people_without_intervals: People, name: str, metrics: list[str], **phases: Any) -> str:
+def create(people: People, name: str, metrics: list[str], **phases: Any) -> str:
     slug = new_slug(name)
     recipe = {
         "primary": "accuracy",
@@ -39,7 +39,7 @@ def create(people_without_intervals: People, name: str, metrics: list[str], **ph
         "disclosure": {"digits": "full"},
     }
     body = {"slug": slug, "title": name, "task": "multiclass", "classes": read(name, "classes.json"), "recipe": recipe}
-    made = people_without_intervals.admin.post("/challenges", json=body | phases)
+    made = people.admin.post("/challenges", json=body | phases)
     assert made.status_code == 201, made.text
     return slug
 
@@ -73,62 +73,56 @@ def require_values(submission: Mapping[str, Any], wanted: Mapping[str, float]) -
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
-def test_a_correction_gives_every_system_the_values_of_the_corrected_labels(
-    people_without_intervals: People, name: str
-) -> None:
+def test_a_correction_gives_every_system_the_values_of_the_corrected_labels(people: People, name: str) -> None:
     before, after = expected(name, "gold"), expected(name, "gold_corrected")
-    slug = create(people_without_intervals, name, sorted(before[SYSTEMS[name][0]]))
+    slug = create(people, name, sorted(before[SYSTEMS[name][0]]))
     gold_path = f"{MAIN_PHASE_PATH.format(slug)}/gold"
-    upload(people_without_intervals.admin, slug, name, "gold.jsonl.gz", activate="true")
+    upload(people.admin, slug, name, "gold.jsonl.gz", activate="true")
     sent: dict[str, str] = {}
     for sender, system in zip(("Blue", "Green"), SYSTEMS[name], strict=False):
-        people_without_intervals[sender].join(slug, system)
-        submission = submit(people_without_intervals[sender], slug, name, system)
+        people[sender].join(slug, system)
+        submission = submit(people[sender], slug, name, system)
         require_values(submission, before[system])
         sent[system] = submission["id"]
 
-    draft = upload(people_without_intervals.admin, slug, name, "gold_corrected.jsonl.gz")
+    draft = upload(people.admin, slug, name, "gold_corrected.jsonl.gz")
     assert (draft["version"], draft["status"], draft["instances"]) == (2, "draft", CORRECTED[name])
     for system, submission_id in sent.items():
-        require_values(people_without_intervals.admin.get(f"/submissions/{submission_id}").json(), before[system])
-    activated = people_without_intervals.admin.post(
-        f"{gold_path}/2/activate", json={"reason": "Labels reviewed by five people each."}
-    )
+        require_values(people.admin.get(f"/submissions/{submission_id}").json(), before[system])
+    activated = people.admin.post(f"{gold_path}/2/activate", json={"reason": "Labels reviewed by five people each."})
     assert activated.status_code == 202, activated.text
     poll_until(
-        lambda: dict(people_without_intervals.admin.get(f"{gold_path}/2").json()),
+        lambda: dict(people.admin.get(f"{gold_path}/2").json()),
         lambda gold: gold["status"] == "active",
     )
 
-    board = people_without_intervals.visitor.board(slug).json()
+    board = people.visitor.board(slug).json()
     assert board["gold_version"] == 2
     assert {row["team"]["name"] for row in board["rows"]} == set(sent)
     for row in board["rows"]:
         require_values(row, after[row["team"]["name"]])
-    assert len(people_without_intervals.visitor.get(f"/challenges/{slug}/errata").json()["items"]) == 1
+    assert len(people.visitor.get(f"/challenges/{slug}/errata").json()["items"]) == 1
 
-    again = submit(people_without_intervals["Blue"], slug, name, SYSTEMS[name][0])
+    again = submit(people["Blue"], slug, name, SYSTEMS[name][0])
     require_values(again, after[SYSTEMS[name][0]])
 
-    back = people_without_intervals.admin.post(
-        f"{gold_path}/1/activate", json={"reason": "The review is being repeated."}
-    )
+    back = people.admin.post(f"{gold_path}/1/activate", json={"reason": "The review is being repeated."})
     assert back.status_code == 202, back.text
     poll_until(
-        lambda: dict(people_without_intervals.admin.get(f"{gold_path}/1").json()),
+        lambda: dict(people.admin.get(f"{gold_path}/1").json()),
         lambda gold: gold["status"] == "active",
     )
-    for row in people_without_intervals.visitor.board(slug).json()["rows"]:
+    for row in people.visitor.board(slug).json()["rows"]:
         require_values(row, before[row["team"]["name"]])
 
 
-def test_sets_of_acceptable_labels_are_the_gold_of_a_second_phase(people_without_intervals: People) -> None:
+def test_sets_of_acceptable_labels_are_the_gold_of_a_second_phase(people: People) -> None:
     name, system = "imagenet-real", "cleanlab-cv"
     phases = {"phases": [{"name": "main"}, {"name": "real"}]}
-    slug = create(people_without_intervals, name, ["accuracy"], **phases)
-    upload(people_without_intervals.admin, slug, name, "gold.jsonl.gz", activate="true")
-    upload(people_without_intervals.admin, slug, name, "gold_real.jsonl.gz", "real", activate="true")
-    sender = people_without_intervals["Blue"]
+    slug = create(people, name, ["accuracy"], **phases)
+    upload(people.admin, slug, name, "gold.jsonl.gz", activate="true")
+    upload(people.admin, slug, name, "gold_real.jsonl.gz", "real", activate="true")
+    sender = people["Blue"]
     sender.join(slug, system)
     values = {phase: submit(sender, slug, name, system, phase) for phase in ("main", "real")}
     require_values(values["main"], {"accuracy": 0.72732})

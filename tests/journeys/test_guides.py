@@ -148,7 +148,7 @@ def walk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Walk]:
     """A new service for one walk."""
     if request.param == "curl" and shutil.which("curl") is None:
         pytest.skip("curl is not installed")
-    live = Live(tmp_path / "data", challenge_creation="approved", comparison_interval="600").start()
+    live = Live(tmp_path / "data", challenge_creation="approved", comparison_interval="600").with_analyses().start()
     people = Walk(live, tmp_path / "people", request.param)
     (people.folder / "bin").mkdir(parents=True)
     program = people.folder / "bin" / "assay"

@@ -17,6 +17,8 @@ from tests.journeys.support import (
 from tests.live_service import Caller
 from tests.settle import settle
 
+ANALYSES = True
+
 IDS = [f"t{number}" for number in range(12)]
 PUBLIC = {key: "abc"[number % 3] for number, key in enumerate(IDS[:6])}
 PRIVATE = (dict.fromkeys(IDS[6:], "a") | {"t11": "b"}, dict.fromkeys(IDS[6:], "b") | {"t11": "c"})

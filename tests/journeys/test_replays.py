@@ -65,14 +65,14 @@ def create(admin: Caller, name: str, official: str, metrics: list[str]) -> str:
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_published_systems_get_their_published_values_and_order(people_without_intervals: People, name: str) -> None:
+def test_published_systems_get_their_published_values_and_order(people: People, name: str) -> None:
     official, expected = agreed(name)
-    slug = create(people_without_intervals.admin, name, official, sorted(set().union(*expected.values())))
+    slug = create(people.admin, name, official, sorted(set().union(*expected.values())))
     compared = 0
     for sender, (system, wanted) in zip(("Blue", "Green", "Stranger", "Olga"), expected.items(), strict=False):
         file = shared() / "challenges" / name / "predictions" / f"{system}.json.gz"
         answer = (
-            people_without_intervals[sender]
+            people[sender]
             .join(slug, system)
             .post(
                 f"{MAIN_PHASE_PATH.format(slug)}/submissions",
@@ -86,7 +86,7 @@ def test_published_systems_get_their_published_values_and_order(people_without_i
             assert found[text] == pytest.approx(value, abs=1e-11, rel=0), (system, text)
             compared += 1
     assert compared >= COMPARED[name]
-    rows = people_without_intervals.visitor.board(slug).json()["rows"]
+    rows = people.visitor.board(slug).json()["rows"]
     ranked = sorted(expected, key=lambda system: -expected[system][official])
     assert [row["team"]["name"] for row in rows] == ranked
     assert [row["rank"] for row in rows] == list(range(1, len(ranked) + 1))

@@ -16,6 +16,8 @@ from tests.journeys.support import (
 from tests.live_service import Caller
 from tests.settle import settle
 
+ANALYSES = True
+
 RANK_SET = ("rank_low", "rank_high", "tie_group")
 
 

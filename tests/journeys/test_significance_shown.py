@@ -23,6 +23,8 @@ from tests.journeys.support import (
 from tests.journeys.test_significance import RANK_SET, board_of, settled_board, significance_of
 from tests.live_service import Live
 
+ANALYSES = True
+
 ACCURACY = make_recipe("accuracy", "f1_macro")
 WITHOUT = [{"name": "main", "reports": ["scores", "intervals"]}]
 INTERVAL = ("low", "high", "method", "draws", "left_out", "notes", "reason")

@@ -29,7 +29,7 @@ def rows(live: Live, query: str) -> list[tuple[Any, ...]]:
 @pytest.fixture
 def own(tmp_path: Path) -> Iterator[Live]:
     """A service that may be stopped."""
-    service = Live(tmp_path / "data").start()
+    service = Live(tmp_path / "data").with_analyses().start()
     yield service
     service.stop()
 

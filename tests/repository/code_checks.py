@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator
 from statistics import median_low
+from typing import cast
 
 from tests.repository.tree import Fault, Tree
 
@@ -13,7 +14,7 @@ LATER = ("TO" + "DO", "FIX" + "ME", "XX" + "X", "for " + "now", "Not" + "Impleme
 
 def modules_open_with_one_sentence(tree: Tree) -> Iterator[Fault]:
     for path in tree.program:
-        opening = (ast.get_docstring(tree.syntax(path)) or "").split("\n\n")[0]
+        opening = (ast.get_docstring(cast("ast.Module", tree.nodes(path)[0])) or "").split("\n\n")[0]
         first = " ".join(opening.split())
         if not first.endswith((".", ":")) or not 10 <= len(first) <= 400:
             yield Fault(
@@ -32,7 +33,7 @@ def files_are_short(tree: Tree) -> Iterator[Fault]:
 def functions_are_short(tree: Tree) -> Iterator[Fault]:
     lengths = []
     for path in tree.program:
-        for node in _functions(tree.syntax(path)):
+        for node in _functions(tree, path):
             lines = (node.end_lineno or node.lineno) - node.lineno + 1
             lengths.append(lines)
             if lines > MOST_LINES_OF_FUNCTION:
@@ -61,11 +62,11 @@ def long_tests_exist_and_have_reasons(tree: Tree) -> Iterator[Fault]:
             yield Fault(where, line, f"the reason of {node} is not a sentence", "Say why the test is worth its time")
 
 
-def _functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    for node in ast.walk(tree):
+def _functions(tree: Tree, path: str) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in tree.nodes(path):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             yield node
 
 
 def _names(tree: Tree, path: str) -> set[str]:
-    return {node.name for node in _functions(tree.syntax(path))}
+    return {node.name for node in _functions(tree, path)}

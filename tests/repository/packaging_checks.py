@@ -20,7 +20,7 @@ def the_program_imports_only_what_its_own_requirements_install(tree: Tree) -> It
     distributions = metadata.packages_distributions()
     ours = {"app", *sys.stdlib_module_names}
     for path in [*tree.program, *tree.files("migrations", ".py")]:
-        for line, module in _imported(tree.syntax(path)):
+        for line, module in _imported(tree.nodes(path)):
             if module not in ours and not installed & {name_of(each) for each in distributions.get(module, ())}:
                 yield Fault(path, line, f"requirements.txt does not install {module}", "Declare it and run make pins")
 
@@ -44,9 +44,9 @@ def pins(text: str) -> dict[str, str]:
     return found
 
 
-def _imported(tree: ast.Module) -> Iterator[tuple[int, str]]:
+def _imported(nodes: list[ast.AST]) -> Iterator[tuple[int, str]]:
     """Each line that imports, and the top-level module that it imports."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from ((node.lineno, each.name.partition(".")[0]) for each in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:

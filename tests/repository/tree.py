@@ -4,12 +4,11 @@ import ast
 import runpy
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 from app.errors import AssayError
-from app.main import bare_app
 from app.settings import Settings
 from tests.error_classes import error_classes
 from tests.long_tests import LONG_TESTS
@@ -46,7 +45,7 @@ class Tree:
     only_planted: bool = False
     """Whether the folders hold nothing else."""
     _texts: dict[str, str] = field(default_factory=dict)
-    _syntax: dict[str, ast.Module] = field(default_factory=dict)
+    _nodes: dict[str, list[ast.AST]] = field(default_factory=dict)
 
     def text(self, path: str) -> str:
         if path in self.planted:
@@ -55,12 +54,13 @@ class Tree:
             self._texts[path] = (ROOT / path).read_text(encoding="utf-8")
         return self._texts[path]
 
-    def syntax(self, path: str) -> ast.Module:
+    def nodes(self, path: str) -> list[ast.AST]:
+        """The nodes of a module, which is the first: several checks look at all of them."""
         if path in self.planted:
-            return ast.parse(self.planted[path])
-        if path not in self._syntax:
-            self._syntax[path] = ast.parse(self.text(path))
-        return self._syntax[path]
+            return list(ast.walk(ast.parse(self.planted[path])))
+        if path not in self._nodes:
+            self._nodes[path] = list(ast.walk(ast.parse(self.text(path))))
+        return self._nodes[path]
 
     def files(self, folder: str, suffix: str) -> list[str]:
         """The files of a folder and those below it, by their path from the root."""
@@ -90,18 +90,24 @@ class Tree:
     @cached_property
     def document(self) -> dict[str, Any]:
         """The OpenAPI document of all routes."""
-        return bare_app().openapi() if self.openapi is None else self.openapi
+        return dict(_build()["document_of_routes"]()) if self.openapi is None else self.openapi
 
     @cached_property
     def generated(self) -> Mapping[str, str]:
         """What the declarations say now, by the path of the page."""
         if self.pages is not None:
             return self.pages
-        makers: dict[str, Callable[[], str]] = runpy.run_path(str(ROOT / "docs" / "build.py"))["PAGES"]
+        makers: dict[str, Callable[[], str]] = _build()["PAGES"]
         return {f"docs/{name}": generate() for name, generate in makers.items()}
 
 
 Check = Callable[[Tree], Iterator[Fault]]
+
+
+@cache
+def _build() -> dict[str, Any]:
+    """What docs/build.py defines, which makes the OpenAPI document once."""
+    return runpy.run_path(str(ROOT / "docs" / "build.py"))
 
 
 def _is_in(path: str, folder: str, suffix: str) -> bool:

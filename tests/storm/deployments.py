@@ -79,7 +79,9 @@ def deploy_on_postgresql(
     with server.database() as url:
         key = folder / "log.pem"  # with which all workers compete to sequence the transparency log
         replace_log_key(key)
-        parts = Cluster(folder, url, crash_cap=str(CRASH_CAP), log_key_file=str(key), **leases.settings())
+        parts = Cluster(
+            folder, url, crash_cap=str(CRASH_CAP), log_key_file=str(key), **leases.settings()
+        ).with_analyses()
         try:
             for role in ["api"] * APIS + ["worker"] * workers:
                 parts.part(role)
@@ -105,7 +107,8 @@ def deploy_on_sqlite(folder: Path, leases: LeaseTiming) -> Iterator[Deployment]:
         "admin_token": token,
         **leases.settings(),
     }
-    part = ServiceProcess("serve", folder, {f"ASSAY_{name.upper()}": value for name, value in options.items()})
+    variables = {f"ASSAY_{name.upper()}": value for name, value in options.items()}
+    part = ServiceProcess("serve", folder, variables, analyses=True)
     try:
         yield Deployment("sqlite", folder, [part], Settings(data_dir=folder / "data"), token, leases)
     finally:

@@ -12,9 +12,9 @@ GOLD = [{"id": f"t{number}", "label": "cat" if number % 3 else "dog"} for number
 
 
 @pytest.fixture(scope="module")
-def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedApp]:
+def app(tmp_path_factory: pytest.TempPathFactory, *, analyses: bool) -> Iterator[ServedApp]:
     given = app_settings(tmp_path_factory.mktemp("web") / "data", challenge_creation="any")
-    with serve_app(given) as running:
+    with serve_app(given, analyses=analyses) as running:
         open_challenge(running.admin(), "digits", GOLD)
         yield running
 

@@ -13,7 +13,7 @@ PHASE = "/challenges/pets/phases/main"
 
 
 def test_an_interval_that_begins_at_0_is_shown(tmp_path: Path) -> None:
-    with serve_app(app_settings(tmp_path / "data")) as app:
+    with serve_app(app_settings(tmp_path / "data"), analyses=True) as app:
         admin = app.admin()
         open_challenge(admin, "pets", GOLD, recipe=RECIPE)
         wrong = {row["id"]: "cat" if row["label"] == "dog" else "dog" for row in GOLD}

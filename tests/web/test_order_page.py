@@ -13,6 +13,8 @@ from tests.web.desk import organizer
 from tests.web.reader import Reader, heading
 from tests.web.test_leaderboard_page import new_challenge, submit, table_rows
 
+ANALYSES = True
+
 BOARD = "/challenges/{}/leaderboard"
 ORDER = BOARD + "/order"
 REPORTS = ["scores", "intervals", "significance", "rankings"]

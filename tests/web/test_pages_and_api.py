@@ -20,6 +20,8 @@ from tests.web.marked_stage import PAGE_ROLES, marked_stage, marks, readable
 from tests.web.page_needs import PAGE_NEEDS
 from tests.web.reader import HTML, Reader
 
+ANALYSES = True
+
 FIRST_STATE = "open"
 STATES = (FIRST_STATE, "released", "closed", "private", "before", "draft", "late", "anonymous", "archived", "paused")
 SHARE = {"released": 6, "private": 6, "draft": 6, "anonymous": 6}
@@ -227,6 +229,7 @@ def crowd(live: Live) -> Iterator[Crowd]:
     crowd.close()
 
 
+@pytest.mark.ci
 def test_the_api_shows_the_marks_to_some_and_not_to_others(crowd: Crowd) -> None:
     open_to_all = {"zqtitle", "zqdescription", "zqnewsbody", "zqlicence", "zqmethodbaseline", "zqfieldlabel"}
     of_team = {"zqaboutcap", "zqrejected", "zqwronglabel"}
@@ -283,7 +286,8 @@ def test_every_role_asks_for_every_page_and_in_every_state_somebody_does() -> No
         assert {role for role, _ in pairs} == set(PAGE_ROLES)
 
 
-@pytest.mark.parametrize("state", [FIRST_STATE, *(pytest.param(each, marks=pytest.mark.ci) for each in STATES[1:])])
+@pytest.mark.ci
+@pytest.mark.parametrize("state", STATES)
 def test_a_page_shows_a_role_nothing_that_the_api_does_not_show(crowd: Crowd, state: str) -> None:
     readings = crowd.readings(state)
     assert any("zqtitle" in each.marks for each in readings)

@@ -33,7 +33,7 @@ WRONG = dict.fromkeys(CORRECT_PREDICTIONS, "dog")
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedApp]:
     settings = app_settings(tmp_path_factory.mktemp("analyses") / "data", analysis_seconds=600)
-    with serve_app(settings) as service:
+    with serve_app(settings, analyses=True) as service:
         yield service
 
 
@@ -199,7 +199,7 @@ def test_nothing_is_shown_of_another_gold_or_scorer_version(site: ServedApp, oth
 def test_a_board_is_compared_once_in_an_interval_and_after_a_start(tmp_path: Path) -> None:
     settings = app_settings(tmp_path / "data", comparison_interval=3600)
     tasks = "FROM analysis_tasks WHERE kind = 'significance'"
-    with serve_app(settings) as service:
+    with serve_app(settings, analyses=True) as service:
         admin = service.admin()
         open_challenge(admin, "pets", GOLD, recipe=RECIPE)
         send(admin, "pets", "A", CORRECT_PREDICTIONS)
@@ -214,7 +214,9 @@ def test_a_board_is_compared_once_in_an_interval_and_after_a_start(tmp_path: Pat
         assert all(row["scores"]["accuracy"]["low"] is not None for row in board["rows"])
         assert board["significance"]["status"] == "pending"
         assert rows(service, f"SELECT attempt {tasks}") == [(1,)]
-    with serve_app(settings) as service:  # the clock that the wait was measured with has ended with the former one
+    with serve_app(
+        settings, analyses=True
+    ) as service:  # the clock that the wait was measured with has ended with the former one
         settle(service)
         assert board_of(service.admin(), "pets")["significance"]["status"] == "current"
         assert rows(service, f"SELECT attempt {tasks}") == [(2,)]

@@ -32,7 +32,7 @@ def test_the_worker_computes_the_board_whose_turn_it_is(tmp_path: Path) -> None:
     with (
         mock.patch.object(AnalysisTurns, "order_boards", order),
         mock.patch.object(AnalysisTurns, "record_board", record),
-        serve_app(app_settings(tmp_path / "data")) as app,
+        serve_app(app_settings(tmp_path / "data"), analyses=True) as app,
     ):
         admin = app.admin()
         for slug in ("pets", "birds"):

@@ -72,6 +72,7 @@ def check_gold(path: Path) -> CheckGold:
     return CheckGold(GoldSource(file=GoldFile(SourceFile(path, FileKind("json")), "multiclass")))
 
 
+@pytest.mark.ci
 def test_an_interrupt_of_the_terminal_does_not_end_a_child(children: ScoringProcessPool, request_of: CheckGold) -> None:
     # Ctrl-C reaches every process of the terminal; the service lets its children finish what they score.
     (child,) = children._all
@@ -135,6 +136,7 @@ def test_a_file_beyond_the_memory_is_refused_and_the_next_one_is_read(
     assert isinstance(children.call(request_of), GoldSummary)
 
 
+@pytest.mark.ci
 def test_a_process_is_replaced_after_it_ran_out_of_memory_but_not_for_a_missing_file(tmp_path: Path) -> None:
     path = tmp_path / "large"
     with path.open("wb") as file:
@@ -148,6 +150,7 @@ def test_a_process_is_replaced_after_it_ran_out_of_memory_but_not_for_a_missing_
         assert processes.pids() == []
 
 
+@pytest.mark.ci
 def test_a_child_that_does_not_answer_in_time_is_killed_and_replaced(
     children: ScoringProcessPool, request_of: CheckGold, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -164,6 +167,7 @@ def test_a_child_that_does_not_answer_in_time_is_killed_and_replaced(
     assert children.pids() != [slow]
 
 
+@pytest.mark.ci
 def test_a_child_that_is_stopped_while_it_has_work_is_replaced_long_before_its_time_is_over(
     request_of: CheckGold,
 ) -> None:
@@ -178,6 +182,7 @@ def test_a_child_that_is_stopped_while_it_has_work_is_replaced_long_before_its_t
         assert isinstance(children.call(request_of), GoldSummary)
 
 
+@pytest.mark.ci
 def test_a_child_that_waits_without_work_is_left_alone(request_of: CheckGold) -> None:
     with pool(stall_seconds=1.0) as children:
         before = children.pids()
@@ -186,6 +191,7 @@ def test_a_child_that_waits_without_work_is_left_alone(request_of: CheckGold) ->
         assert children.pids() == before
 
 
+@pytest.mark.ci
 def test_a_child_that_dies_at_work_is_reported_and_replaced(
     children: ScoringProcessPool, request_of: CheckGold
 ) -> None:
@@ -202,6 +208,7 @@ def test_a_child_that_dies_at_work_is_reported_and_replaced(
         assert isinstance(children.call(request_of), GoldSummary)
 
 
+@pytest.mark.ci
 def test_a_child_that_died_idle_costs_nobody_anything(children: ScoringProcessPool, request_of: CheckGold) -> None:
     children.call(request_of)
     (victim,) = children.pids()
@@ -250,6 +257,7 @@ def test_closing_ends_the_work_at_hand_and_what_still_waits(request_of: CheckGol
             children.call(request_of)
 
 
+@pytest.mark.ci
 def test_closing_amid_work_leaves_no_child(request_of: CheckGold) -> None:
     for _ in range(3):
         with pool(2) as children, ThreadPoolExecutor(4) as askers:
@@ -268,6 +276,7 @@ def test_closing_amid_work_leaves_no_child(request_of: CheckGold) -> None:
             assert children.pids() == []
 
 
+@pytest.mark.ci
 def test_a_child_ends_when_its_pipe_closes() -> None:
     child = subprocess.Popen(
         [sys.executable, "-m", "app.worker.scoring_process", *LIMITS],
