@@ -56,12 +56,11 @@ test: $(VENV)/dev.stamp compiled ## Check style, types and the first tier of tes
 check: ## Check everything as .ci/run does: both tiers of tests, with more examples and the pages
 	$(MAKE) --no-print-directory test TEST_SCOPE=full
 
-quick: $(VENV)/dev.stamp compiled ## Check what needs no service: lint, and the tests of PURE_TESTS
-	$(MAKE) --no-print-directory lint
-	$(PYTEST) -n 2 $(TIER) $(PURE_TESTS)
+quick: ## Check what needs no service: lint, and the tests of PURE_TESTS
+	$(MAKE) --no-print-directory test TESTS="$(PURE_TESTS)"
 
 tested: $(VENV)/dev.stamp
-	$(PYTEST) -n 3 $(TIER)
+	$(PYTEST) -n 3 $(TIER) $(TESTS)
 
 # Tests start hundreds of processes; this way none of them compiles the program again.
 compiled: $(VENV)/dev.stamp

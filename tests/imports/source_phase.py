@@ -6,14 +6,14 @@ from typing import Any
 import httpx
 
 from tests.api.in_process_app import ServedApp
+from tests.cluster import Cluster
 from tests.journeys.support import (
     MAIN_PHASE_PATH,
     create_challenge,
     make_recipe,
-    poll_until,
     require_finished,
 )
-from tests.live_service import Caller
+from tests.live_service import Caller, Live
 from tests.settle import settle
 
 SPLITS = ("public", "private") * 10
@@ -92,8 +92,10 @@ def send(admin: Caller, archive: Path | bytes, **query: Any) -> httpx.Response:
     return admin.post("/imports", params=query, content=content, headers={"Content-Type": "application/zip"})
 
 
-def finish(admin: Caller, answer: httpx.Response) -> dict[str, Any]:
+def finish(service: Live | ServedApp | Cluster, answer: httpx.Response) -> dict[str, Any]:
     """The import once it has ended."""
     assert answer.status_code == 202, answer.text
-    address = f"/imports/{answer.json()['id']}"
-    return poll_until(lambda: admin.get(address).json(), lambda body: body["status"] in {"done", "failed"})
+    settle(service)
+    ended: dict[str, Any] = service.admin().get(f"/imports/{answer.json()['id']}").json()
+    assert ended["status"] in {"done", "failed"}, ended
+    return ended

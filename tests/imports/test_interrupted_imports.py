@@ -22,7 +22,7 @@ def test_an_import_of_a_killed_service_is_done_once_after_the_restart(archive: P
         state = live.admin().get(address).json()
         shown = live.admin().get("/challenges").json()["items"]
         assert len(shown) == (state["status"] == "done")
-        done = finish(live.admin(), answer)
+        done = finish(live, answer)
         assert (done["status"], done["total"]) == ("done", 9)
         (challenge,) = live.admin().get("/challenges").json()["items"]
         rows = live.admin().get(f"/challenges/{challenge['slug']}/phases/main/submissions", params={"limit": 100})

@@ -59,7 +59,7 @@ def require_failed(app: ServedApp, admin: Caller, content: bytes, code: str, rea
     What an earlier one has left to do in the background concerns its own tables alone.
     """
     before, files = counts(app), stored_files(app)
-    ended = finish(admin, send(admin, content))
+    ended = finish(app, send(admin, content))
     assert ended["status"] == "failed", ended
     assert ended["failure"]["code"] == code, ended["failure"]
     assert reason in ended["failure"]["detail"], ended["failure"]
@@ -242,7 +242,7 @@ def test_a_failed_import_may_be_sent_again_and_a_taken_slug_is_refused(here: Ser
     assert admin.post("/challenges", json=taken).is_success
     require_refused(send(admin, archive, slug="taken"), 409, "slug_taken")
     require_refused(send(admin, archive, slug="No Slug"), 400, "bad_request")
-    done = finish(admin, send(admin, archive, slug="again"))
+    done = finish(here, send(admin, archive, slug="again"))
     assert (done["status"], done["challenge"], done["done"], done["total"]) == ("done", "again", 9, 9)
     states = [row["status"] for row in admin.get("/imports").json()["items"]]
     assert states[0] == "done"

@@ -47,7 +47,7 @@ def trip(tmp_path_factory: pytest.TempPathFactory, postgres_database: Callable[[
         for number in (1, 2):
             before, after = apps[number - 1], apps[number]
             archives.append(export(before.admin(), slugs[-1], folder / f"{number}.zip"))
-            done = finish(after.admin(), send(after.admin(), archives[-1]))
+            done = finish(after, send(after.admin(), archives[-1]))
             assert done["failure"] is None, done
             settle(after)
             slugs.append(done["challenge"])

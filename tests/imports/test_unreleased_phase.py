@@ -45,7 +45,7 @@ def shown(admin: Caller, slug: str) -> str:
 def test_private_scores_stay_private_until_the_release_here(unreleased: Path, tmp_path: Path) -> None:
     with serve_app(app_settings(tmp_path / "here"), analyses=True) as app:
         admin = app.admin()
-        done = finish(admin, send(admin, unreleased))
+        done = finish(app, send(admin, unreleased))
         assert done["status"] == "done", done
         settle(app)
         slug = done["challenge"]

@@ -1,8 +1,7 @@
 """What the journeys share: people, challenges, and short ways to say what was sent and seen."""
 
 import itertools
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -103,16 +102,6 @@ def require_refused(answer: httpx.Response, status: int, code: str) -> dict[str,
     body: dict[str, Any] = answer.json()
     assert (body["code"], body["status"]) == (code, status), body
     return body
-
-
-def poll_until(read: Callable[[], dict[str, Any]], done: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-    """Read again and again, as a client would, until it is done."""
-    for _ in range(1200):
-        body = read()
-        if done(body):
-            return body
-        time.sleep(0.05)
-    raise AssertionError(body)
 
 
 def metric_values(scores: Mapping[str, Mapping[str, Any]]) -> dict[str, float | None]:

@@ -1,6 +1,5 @@
 """Archived challenges are read-only and listed apart; an owner lets them go on."""
 
-from functools import partial
 from typing import Any
 
 from tests.journeys.support import (
@@ -8,11 +7,11 @@ from tests.journeys.support import (
     People,
     board_ranks,
     create_challenge,
-    poll_until,
     require_finished,
     require_refused,
 )
 from tests.live_service import Caller
+from tests.settle import settle
 
 SPLIT_GOLD = [
     {"id": f"t{number}", "label": "ab"[number % 2], "split": "private" if number < 3 else "public"}
@@ -65,19 +64,14 @@ def test_an_archived_challenge_stays_readable_and_goes_on_when_it_is_unarchived(
     require_finished(blue.submit(slug, CORRECT_PREDICTIONS))
 
 
-def _read(who: Caller, submission: str) -> dict[str, Any]:
-    body: dict[str, Any] = who.get(f"/submissions/{submission}").json()
-    return body
-
-
 def test_what_was_sent_before_is_still_scored(people: People) -> None:
     slug = create_challenge(people.admin, "in-flight")
     blue = people["Blue"].join(slug, "Blue")
     sent = [blue.submit(slug, CORRECT_PREDICTIONS, wait=0).json()["id"] for _ in range(5)]
     change(people.admin, slug, "archive")
+    settle(people.live)
     for submission in sent:
-        final = poll_until(partial(_read, blue, submission), lambda body: body["status"] not in {"queued", "running"})
-        assert final["status"] == "finished"
+        assert blue.get(f"/submissions/{submission}").json()["status"] == "finished"
 
 
 def test_a_code_of_an_archived_challenge_admits_nobody(people: People) -> None:

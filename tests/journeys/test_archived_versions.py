@@ -15,10 +15,10 @@ from tests.journeys.support import (
     People,
     create_challenge,
     make_recipe,
-    poll_until,
     predictions_with_hits,
     require_finished,
 )
+from tests.settle import settle
 
 SPLITS = ("public", "private", "public", "private")
 LABELS = {1: ("a", "a", "b", "b"), 2: ("a", "b", "b", "b")}
@@ -42,7 +42,8 @@ def archive(people: People, tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert people.admin.post(f"{path}/gold", json=gold(2)).status_code == 201
     activated = people.admin.post(f"{path}/gold/2/activate", json={"reason": "t2 was wrong"})
     assert activated.status_code < 300, activated.text
-    poll_until(lambda: people.admin.board(slug).json(), lambda board: board["gold_version"] == 2)
+    settle(people.live)
+    assert people.admin.board(slug).json()["gold_version"] == 2
     require_finished(green.submit(slug, predictions_with_hits(2)))
     answer = people.admin.get(f"/challenges/{slug}/export")
     target = tmp_path_factory.mktemp("versions") / "archive.zip"

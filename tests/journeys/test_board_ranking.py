@@ -12,12 +12,12 @@ from tests.journeys.support import (
     board_values,
     create_challenge,
     make_recipe,
-    poll_until,
     predictions_with_hits,
     require_finished,
     require_refused,
     submit_for_teams,
 )
+from tests.settle import settle
 
 
 def put_recipe(people: People, slug: str, body: dict[str, Any]) -> None:
@@ -216,5 +216,5 @@ def test_one_that_waits_for_its_scores_may_be_selected(people: People) -> None:
         assert (answer.status_code, answer.json()["selected"]) == (200, True)
         assert answer.json()["status"] in {"queued", "running"}
         assert board_values(people.visitor.board(slug), "accuracy") == [1.0]  # it has no value yet
-    poll_until(lambda: blue.get(f"/submissions/{waiting}").json(), lambda body: body["status"] == "finished")
+    settle(people.live)
     assert board_values(blue.board(slug), "accuracy") == [0.25]  # its team sees it at once

@@ -15,13 +15,13 @@ from tests.journeys.support import (
     create_challenge,
     make_recipe,
     metric_values,
-    poll_until,
     predictions_with_hits,
     require_finished,
     require_refused,
     submit_for_teams,
 )
 from tests.live_service import Caller
+from tests.settle import settle
 
 PSEUDONYM = re.compile("Anonymous [2-9B-Z]{4,}")
 PAST = {"opens_at": "2020-01-01T00:00:00Z", "closes_at": "2020-02-01T00:00:00+02:00"}
@@ -136,7 +136,8 @@ def test_a_pseudonym_stays_while_the_board_lives_and_tells_nothing_on_another_bo
     assert len({*before.values(), *elsewhere.values()}) == 6
     require_finished(teams["Blue"].submit(slug, predictions_with_hits(4), phase="first"))  # now it leads
     after: dict[Any, Any] = {4: before[1], 3: before[3], 2: before[2]}
-    poll_until(lambda: names("first"), lambda shown: shown == after)
+    settle(people.live, shown=True)
+    assert names("first") == after
     rows = teams["Green"].board(slug, "first").json()["rows"]
     assert [row["team"]["name"] for row in rows] == [before[1], before[3], "Green"]
     assert people.admin.patch(f"/challenges/{slug}/phases/first", json={"name": "Another"}).is_success

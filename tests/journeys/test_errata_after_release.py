@@ -8,9 +8,9 @@ from tests.journeys.support import (
     People,
     board_ranks,
     create_challenge,
-    poll_until,
     require_finished,
 )
+from tests.settle import settle
 
 PAST = {"opens_at": "2020-01-01T00:00:00Z", "closes_at": "2020-02-01T00:00:00Z"}
 LABELS = {"t1": "a", "t2": "b", "t3": "a", "t4": "b", "t5": "a", "t6": "b"}
@@ -38,7 +38,8 @@ def correct(people: People, slug: str, version: int, *flipped: str) -> None:
     path = f"{MAIN_PHASE_PATH.format(slug)}/gold"
     assert people.admin.post(path, json=gold(*flipped)).status_code == 201
     assert people.admin.post(f"{path}/{version}/activate", json={"reason": "Unclear."}).is_success
-    poll_until(lambda: dict(people.admin.get(f"{path}/{version}").json()), lambda row: row["status"] == "active")
+    settle(people.live)
+    assert people.admin.get(f"{path}/{version}").json()["status"] == "active"
 
 
 def ranks_told(errata: dict[str, Any]) -> dict[str, dict[str, tuple[int, int]]]:

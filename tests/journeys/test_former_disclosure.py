@@ -10,7 +10,6 @@ from tests.journeys.support import (
     People,
     create_challenge,
     make_recipe,
-    poll_until,
     predictions_with_hits,
     require_finished,
     require_refused,
@@ -38,7 +37,8 @@ def correct(people: People, slug: str, *, shown: bool = True) -> None:
     answer = people.admin.post(f"{path}/2/activate", json={"reason": "all labels were swapped"})
     assert answer.status_code < 300, answer.text
     reader = people.visitor if shown else people.admin
-    poll_until(lambda: reader.board(slug).json(), lambda board: board["gold_version"] == 2)
+    settle(people.live, shown=shown)
+    assert reader.board(slug).json()["gold_version"] == 2
 
 
 def teams_on(who: Caller, slug: str, **query: Any) -> list[str]:
@@ -76,7 +76,8 @@ def test_no_former_value_has_more_digits_than_the_board_shows_now(people: People
     path = f"/challenges/{slug}/recipe"
     people.admin.put(path, json=ROUNDED).raise_for_status()
     people.admin.post(f"{path}/2/activate", json={"reason": "Two digits are enough."}).raise_for_status()
-    poll_until(lambda: people.admin.board(slug).json(), lambda board: board["recipe_version"] == 2)
+    settle(people.live)
+    assert people.admin.board(slug).json()["recipe_version"] == 2
     people.admin.patch(MAIN_PHASE_PATH.format(slug), json={"leaderboard": "public"}).raise_for_status()
 
     def shown_to(who: Caller) -> dict[str, float]:
@@ -114,7 +115,8 @@ def test_the_receipt_of_a_former_recipe_stays_readable_with_its_proof(people: Pe
     assert people.admin.get(f"{path}/2/preview").json()["status"] == "done"
     require_refused(people.visitor.get(receipt, params={"recipe_version": 2}), 404, "no_receipt")
     people.admin.post(f"{path}/2/activate", json={"reason": "Agreement counts."}).raise_for_status()
-    poll_until(lambda: people.visitor.board(slug).json(), lambda board: board["recipe_version"] == 2)
+    settle(people.live, shown=True)
+    assert people.visitor.board(slug).json()["recipe_version"] == 2
     assert values_of(people.visitor, sent).keys() == {"cohen_kappa"}
     for who in (people.visitor, people.admin):
         assert who.get(receipt, params={"recipe_version": 1}).content == before

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from tests.journeys.support import MAIN_PHASE_PATH, People, metric_values, new_slug, poll_until
+from tests.journeys.support import MAIN_PHASE_PATH, People, metric_values, new_slug, require_finished
 from tests.live_service import Caller
 from tests.reference_material import needs_shared, shared
+from tests.settle import settle
 
 pytestmark = [needs_shared, pytest.mark.ci]
 
@@ -54,17 +55,18 @@ def upload(who: Caller, slug: str, name: str, file: str, phase: str = "main", **
     return dict(answer.json())
 
 
-def submit(who: Caller, slug: str, name: str, system: str, phase: str = "main") -> dict[str, Any]:
+def submit(people: People, sender: str, phase: str, name: str, system: str) -> dict[str, Any]:
+    """A submission of a real system, once it is scored; the phase is named by its path."""
     file = shared() / "challenges" / name / "predictions" / f"{system}.json.gz"
-    answer = who.post(
-        f"/challenges/{slug}/phases/{phase}/submissions",
+    answer = people[sender].post(
+        f"{phase}/submissions",
         params={"filename": file.name, "method": system},
         content=file.read_bytes(),
         headers={"Prefer": "wait=60"},
     )
     assert answer.status_code in {201, 202}, answer.text
-    sent = f"/submissions/{answer.json()['id']}"
-    return poll_until(lambda: dict(who.get(sent).json()), lambda body: body["status"] == "finished")
+    settle(people.live)
+    return require_finished(people[sender].get(f"/submissions/{answer.json()['id']}"))
 
 
 def require_values(submission: Mapping[str, Any], wanted: Mapping[str, float]) -> None:
@@ -81,7 +83,7 @@ def test_a_correction_gives_every_system_the_values_of_the_corrected_labels(peop
     sent: dict[str, str] = {}
     for sender, system in zip(("Blue", "Green"), SYSTEMS[name], strict=False):
         people[sender].join(slug, system)
-        submission = submit(people[sender], slug, name, system)
+        submission = submit(people, sender, MAIN_PHASE_PATH.format(slug), name, system)
         require_values(submission, before[system])
         sent[system] = submission["id"]
 
@@ -91,10 +93,7 @@ def test_a_correction_gives_every_system_the_values_of_the_corrected_labels(peop
         require_values(people.admin.get(f"/submissions/{submission_id}").json(), before[system])
     activated = people.admin.post(f"{gold_path}/2/activate", json={"reason": "Labels reviewed by five people each."})
     assert activated.status_code == 202, activated.text
-    poll_until(
-        lambda: dict(people.admin.get(f"{gold_path}/2").json()),
-        lambda gold: gold["status"] == "active",
-    )
+    settle(people.live, shown=True)
 
     board = people.visitor.board(slug).json()
     assert board["gold_version"] == 2
@@ -103,15 +102,12 @@ def test_a_correction_gives_every_system_the_values_of_the_corrected_labels(peop
         require_values(row, after[row["team"]["name"]])
     assert len(people.visitor.get(f"/challenges/{slug}/errata").json()["items"]) == 1
 
-    again = submit(people["Blue"], slug, name, SYSTEMS[name][0])
+    again = submit(people, "Blue", MAIN_PHASE_PATH.format(slug), name, SYSTEMS[name][0])
     require_values(again, after[SYSTEMS[name][0]])
 
     back = people.admin.post(f"{gold_path}/1/activate", json={"reason": "The review is being repeated."})
     assert back.status_code == 202, back.text
-    poll_until(
-        lambda: dict(people.admin.get(f"{gold_path}/1").json()),
-        lambda gold: gold["status"] == "active",
-    )
+    settle(people.live, shown=True)
     for row in people.visitor.board(slug).json()["rows"]:
         require_values(row, before[row["team"]["name"]])
 
@@ -122,9 +118,10 @@ def test_sets_of_acceptable_labels_are_the_gold_of_a_second_phase(people: People
     slug = create(people, name, ["accuracy"], **phases)
     upload(people.admin, slug, name, "gold.jsonl.gz", activate="true")
     upload(people.admin, slug, name, "gold_real.jsonl.gz", "real", activate="true")
-    sender = people["Blue"]
-    sender.join(slug, system)
-    values = {phase: submit(sender, slug, name, system, phase) for phase in ("main", "real")}
+    people["Blue"].join(slug, system)
+    values = {
+        phase: submit(people, "Blue", f"/challenges/{slug}/phases/{phase}", name, system) for phase in ("main", "real")
+    }
     require_values(values["main"], {"accuracy": 0.72732})
     reassessed = read(name, "expected.json")["systems"][system]["gold_real"]["real_accuracy"]
     require_values(values["real"], {"accuracy": reassessed})

@@ -18,7 +18,6 @@ from tests.journeys.support import (
     create_challenge,
     make_recipe,
     metric_values,
-    poll_until,
     predictions_with_hits,
     require_finished,
     require_refused,
@@ -251,7 +250,8 @@ def test_a_correction_shows_in_the_history_and_the_old_board_stays_readable(peop
     assert people.admin.post(f"{path}/gold", json=gold).status_code == 201
     activated = people.admin.post(f"{path}/gold/2/activate", json={"reason": "all labels were swapped"})
     assert activated.status_code < 300, activated.text
-    poll_until(lambda: people.visitor.board(slug).json(), lambda board: board["gold_version"] == 2)
+    settle(people.live, shown=True)
+    assert people.visitor.board(slug).json()["gold_version"] == 2
     assert shown(people.admin.board(slug, as_of=before)) == old
     assert shown(people.admin.board(slug, gold_version=1)) == old
     assert people.visitor.board(slug, gold_version=1).json()["former"]["in_force_until"] is not None

@@ -12,10 +12,10 @@ from tests.journeys.support import (
     People,
     create_challenge,
     metric_values,
-    poll_until,
     require_finished,
     require_refused,
 )
+from tests.settle import settle
 
 
 def corrected(**labels: str | None) -> list[dict[str, Any]]:
@@ -35,7 +35,8 @@ def activate(people: People, version: str) -> None:
     """Activate a version, and wait until the board has switched to it."""
     answer = people.admin.post(f"{version}/activate", json={"reason": "A correction"})
     assert answer.status_code in {201, 202}, answer.text
-    poll_until(lambda: people.admin.get(version).json(), lambda gold: gold["status"] == "active")
+    settle(people.live)
+    assert people.admin.get(version).json()["status"] == "active"
 
 
 def test_a_correction_is_compared_with_the_active_version(people: People) -> None:

@@ -14,12 +14,12 @@ from tests.journeys.support import (
     MAIN_PHASE_PATH,
     People,
     create_challenge,
-    poll_until,
     predictions_with_hits,
     require_finished,
     require_refused,
     submit_for_teams,
 )
+from tests.settle import settle
 
 BAD = {"t1": "zebra"}
 
@@ -144,7 +144,8 @@ def test_submissions_at_work_count_as_concurrent_until_they_end(people: People) 
         assert (body["quota"], body["limit"], body["used"]) == ("concurrent", 2, 2)
         assert "reset_at" not in body
         assert 1 <= int(answer.headers["retry-after"]) <= 60
-    poll_until(used, lambda state: not state["concurrent"])
+    settle(people.live)
+    assert not used()["concurrent"]
     assert require_finished(blue.submit(slug, CORRECT_PREDICTIONS))
     assert (used()["total"], used()["concurrent"]) == (4, 0)
 
@@ -183,7 +184,8 @@ def test_files_at_work_count_as_if_they_were_invalid(people: People) -> None:
     assert len(taken) == 1
     for answer in answers[1:]:
         assert require_refused(answer, 429, "quota_exceeded")["quota"] == "invalid_per_day"
-    poll_until(lambda: blue.get(f"/submissions/{taken[0]}").json(), lambda body: body["status"] == "rejected")
+    settle(people.live)
+    assert blue.get(f"/submissions/{taken[0]}").json()["status"] == "rejected"
     late = blue.submit(slug, BAD, wait=0)
     assert require_refused(late, 429, "quota_exceeded")["reset_at"]
     assert blue.get(f"{MAIN_PHASE_PATH.format(slug)}/quota").json()["remaining"]["invalid_per_day"] == 0
@@ -206,7 +208,8 @@ def test_a_submission_being_scored_leaves_less_of_the_quota_for_invalid_files(pe
         assert body["quota"] == "invalid_per_day"
         assert "reset_at" not in body  # it may turn out valid long before the next day
         assert 1 <= int(answer.headers["retry-after"]) <= 60
-    poll_until(remaining, lambda left: left["invalid_per_day"] == 1)
+    settle(people.live)
+    assert remaining()["invalid_per_day"] == 1
     lowered = {"quota": {"total": 1}}
     people.admin.patch(MAIN_PHASE_PATH.format(slug), json=lowered).raise_for_status()
     assert remaining()["total"] == 0  # not -1, although two submissions are charged

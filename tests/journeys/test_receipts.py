@@ -17,10 +17,10 @@ from tests.journeys.support import (
     MAIN_PHASE_PATH,
     People,
     create_challenge,
-    poll_until,
     require_finished,
 )
 from tests.live_service import Caller, Live
+from tests.settle import settle
 
 WRONG = CORRECT_PREDICTIONS | {"t4": "a"}
 
@@ -119,7 +119,8 @@ def test_a_receipt_under_later_gold_is_verified_with_the_file_as_it_was_accepted
     def activate(number: int) -> None:
         answer = people.admin.post(f"{path}/{number}/activate", json={"reason": "t5 is unclear."})
         assert answer.status_code < 300, answer.text
-        poll_until(lambda: people.admin.get(f"{path}/{number}").json(), lambda row: row["status"] == "active")
+        settle(people.live)
+        assert people.admin.get(f"{path}/{number}").json()["status"] == "active"
 
     assert people.admin.post(path, json=GOLD).status_code == 201
     activate(2)
@@ -152,8 +153,7 @@ def test_the_content_digest_is_the_same_in_every_format_and_order(people: People
             headers={"Prefer": "wait=60"},
         )  # fmt: skip
         assert answer.status_code in {201, 202}, answer.text
-        sent = f"/submissions/{answer.json()['id']}"
-        poll_until(lambda: dict(blue.get(sent).json()), lambda body: body["status"] == "finished")  # noqa: B023
+        settle(people.live)
         found.append(digests(saved(blue, answer.json()["id"], tmp_path / "receipt.json")))
     assert len({each["predictions-content"] for each in found}) == 1
     assert len({each["predictions"] for each in found}) == len(files)
@@ -180,7 +180,7 @@ def test_receipts_of_a_replaced_key_stay_verifiable_and_a_rerun_gives_the_same_b
     second = require_finished(blue.submit(slug, CORRECT_PREDICTIONS))["id"]
     new = saved(blue, second, tmp_path / "new.json")
     assert people.admin.post(f"/submissions/{first}/rerun").status_code == 202
-    poll_until(lambda: dict(blue.get(f"/submissions/{first}").json()), lambda body: body["status"] == "finished")
+    settle(own_service)
     assert saved(blue, first, old).read_bytes() == before
     keys = tmp_path / "keys.json"
     assert run_assay("receipt", "keys", "--url", own_service.url, "-o", keys).status == 0

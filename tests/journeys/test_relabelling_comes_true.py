@@ -10,10 +10,10 @@ from tests.journeys.support import (
     People,
     create_challenge,
     make_recipe,
-    poll_until,
     require_finished,
     submit_for_teams,
 )
+from tests.settle import settle
 
 CLASSES = ("a", "b", "c")
 DRAWN = Random(20)
@@ -89,7 +89,8 @@ def test_ranks_and_values_after_the_correction_are_those_foretold(
     assert (counts["relabelled"], counts["voided"], counts["reweighted"], counts["moved"]) == (8, 3, 0, 0)
     activated = people.admin.post(f"{phase}/gold/2/activate", json={"reason": "Labels were reviewed."})
     assert activated.status_code == 202, activated.text
-    poll_until(lambda: people.admin.get(f"{phase}/gold/2").json(), lambda version: version["status"] == "active")
+    settle(people.live)
+    assert people.admin.get(f"{phase}/gold/2").json()["status"] == "active"
 
     for split in splits:
         assert shown(people, phase, split) == foretold(told[split], "after")
@@ -108,7 +109,8 @@ def test_metrics_of_probabilities_have_no_value_for_other_scores_in_either(peopl
     assert made.status_code in {200, 201}, made.text
     activated = people.admin.post(f"/challenges/{slug}/recipe/2/activate", json={"reason": "The loss counts too."})
     assert activated.status_code == 202, activated.text
-    poll_until(lambda: people.admin.get(f"{phase}/leaderboard").json(), lambda board: board["recipe_version"] == 2)
+    settle(people.live)
+    assert people.admin.get(f"{phase}/leaderboard").json()["recipe_version"] == 2
     told = people.admin.post(f"{phase}/items/relabelling", json={"changes": CHANGES}).json()
     assert (
         foretold(told, "before")

@@ -15,12 +15,12 @@ from tests.journeys.support import (
     create_challenge,
     make_recipe,
     metric_values,
-    poll_until,
     require_finished,
     require_refused,
     write_session_of,
 )
 from tests.journeys.test_splits import GOLD, OTHER, PRIVATE_BEST, PUBLIC_BEST, answers
+from tests.settle import settle
 
 SELECTED = make_recipe("accuracy", "f1_macro", selection="selected", selection_max=2)
 BOTH_PUBLIC = answers("t1", "t2", "t3")  # public 1, private 1/3
@@ -179,11 +179,11 @@ def test_a_release_waits_for_what_was_admitted(people: People) -> None:
     slug = create_challenge(people.admin, "release-waits", GOLD, recipe=make_recipe("accuracy"))
     blue = people["Blue"].join(slug, "Blue")
     with frozen_scoring(people.live):
-        sent = blue.submit(slug, PUBLIC_BEST, wait=0).json()
+        assert blue.submit(slug, PUBLIC_BEST, wait=0).status_code == 202
         close(people, slug)
         body = require_refused(people.admin.post(release_of(people, slug)), 409, "not_releasable")
         assert [obstacle["code"] for obstacle in body["obstacles"]] == ["unsettled"]
-    poll_until(lambda: blue.get(f"/submissions/{sent['id']}").json(), lambda seen: seen["status"] == "finished")
+    settle(people.live)
     assert people.admin.post(release_of(people, slug)).status_code == 200
 
 

@@ -10,30 +10,30 @@ from tests.journeys.support import (
     MAIN_PHASE_PATH,
     People,
     create_challenge,
-    poll_until,
     predictions_with_hits,
     require_finished,
     require_refused,
     submit_for_teams,
     write_session_of,
 )
-from tests.live_service import Caller, eventually
+from tests.live_service import eventually
 from tests.settle import settle
 
 
-def ended(who: Caller, slug: str) -> dict[str, Any]:
+def ended(people: People, slug: str) -> dict[str, Any]:
     """The order of the phase, once it has ended."""
-    return poll_until(
-        lambda: who.get(MAIN_PHASE_PATH.format(slug) + "/rerun").json(), lambda found: found["status"] != "running"
-    )
+    settle(people.live)
+    found: dict[str, Any] = people.admin.get(MAIN_PHASE_PATH.format(slug) + "/rerun").json()
+    assert found["status"] != "running"
+    return found
 
 
-def settled(who: Caller, submission: str) -> dict[str, Any]:
+def settled(people: People, submission: str) -> dict[str, Any]:
     """A submission, once it has been scored again."""
-    done = {"done", "failed"}
-    return poll_until(
-        lambda: who.get(f"/submissions/{submission}").json(), lambda found: found["rerun"]["status"] in done
-    )
+    settle(people.live)
+    found: dict[str, Any] = people.admin.get(f"/submissions/{submission}").json()
+    assert found["rerun"]["status"] in {"done", "failed"}
+    return found
 
 
 def shown_values(board: Any) -> list[Any]:
@@ -58,7 +58,7 @@ def test_a_difference_raises_an_alarm_and_changes_nothing_else(people: People) -
         score.metrics = score.metrics | {"accuracy": score.metrics["accuracy"] | {"value": 0.5}}
     board = owner.board(slug).json()
     assert owner.post(path).status_code == 202
-    order = ended(owner, slug)
+    order = ended(people, slug)
     assert (order["total"], order["done"], order["failed"], order["different"]) == (5, 5, 0, 1)
     (found,) = order["differences"]
     value = {"split": "all", "metric": "accuracy", "stored": 0.5, "computed": 1.0}
@@ -77,7 +77,7 @@ def test_a_difference_raises_an_alarm_and_changes_nothing_else(people: People) -
         score = session.scalars(select(Score).where(Score.submission_id == mine)).one()
         score.metrics = score.metrics | {"accuracy": score.metrics["accuracy"] | {"value": 1.0}}
     assert owner.post(f"/submissions/{mine}/rerun").status_code == 202
-    poll_until(lambda: owner.get(f"/submissions/{mine}").json(), lambda found: found["rerun"]["difference"] is None)
+    assert settled(people, mine)["rerun"]["difference"] is None
     assert owner.get(path).json()["different"] == 1  # as it was found then
 
 
@@ -107,7 +107,7 @@ def test_scoring_again_charges_nothing_and_needs_no_open_phase(people: People) -
     people.admin.patch(MAIN_PHASE_PATH.format(slug), json=closing).raise_for_status()
     quota = blue.get(MAIN_PHASE_PATH.format(slug) + "/quota").json()
     assert people.admin.post(f"/submissions/{mine}/rerun").status_code == 202
-    seen = settled(people.admin, mine)
+    seen = settled(people, mine)
     assert (seen["status"], seen["rerun"]["status"], seen["rerun"]["difference"]) == ("finished", "done", None)
     assert blue.get(MAIN_PHASE_PATH.format(slug) + "/quota").json()["used"] == quota["used"]
 
@@ -136,9 +136,9 @@ def test_scoring_again_leaves_no_trace_in_what_its_team_reads(people: People) ->
     assert before[0].json()["attempt"] == 1
     for _ in range(2):
         assert owner.post(f"/submissions/{mine}/rerun").status_code == 202
-        assert settled(owner, mine)["rerun"]["status"] == "done"
+        assert settled(people, mine)["rerun"]["status"] == "done"
     assert owner.post(MAIN_PHASE_PATH.format(slug) + "/rerun").status_code == 202
-    assert ended(owner, slug)["done"] == 1
+    assert ended(people, slug)["done"] == 1
     settle(people.live)
     for path, read in zip(paths, before, strict=True):
         assert read.status_code == 200, read.text

@@ -7,7 +7,6 @@ from tests.journeys.support import (
     People,
     create_challenge,
     make_recipe,
-    poll_until,
     predictions_with_hits,
     require_finished,
     require_refused,
@@ -37,25 +36,10 @@ def significance_of(who: Caller, slug: str, **query: Any) -> dict[str, Any]:
 
 def settled_board(people: People, who: Caller, slug: str, **query: Any) -> dict[str, Any]:
     """The board once its rows are compared and have their intervals."""
-    settle(people.live)
-    newest = board_of(people.admin, slug, **query)
-    assert newest["significance"]["status"] == "current", newest["significance"]
-    if who is people.admin:
-        return newest
-    return poll_until(  # others may be shown a board that was built before
-        lambda: board_of(who, slug, **query),
-        lambda board: (
-            board["significance"]["computed_at"] == newest["significance"]["computed_at"]
-            and len(board["rows"]) == len(newest["rows"])
-            and all(_same_intervals(*rows) for rows in zip(board["rows"], newest["rows"], strict=True))
-        ),
-    )
-
-
-def _same_intervals(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Whether two rows are of one submission and have intervals of the same metrics."""
-    known = [{name: score["low"] is None for name, score in row["scores"].items()} for row in (one, other)]
-    return one["submission"] == other["submission"] and known[0] == known[1]
+    settle(people.live, shown=who is not people.admin)
+    board = board_of(who, slug, **query)
+    assert board["significance"]["status"] == "current", board["significance"]
+    return board
 
 
 def test_rank_sets_and_intervals_follow_the_scores(people: People) -> None:
@@ -79,9 +63,10 @@ def test_rank_sets_and_intervals_follow_the_scores(people: People) -> None:
         assert (found["conclusion"] is None) == (found["status"] != "current")
         return found
 
-    found = poll_until(consistent, lambda found: len(found["rows"]) == 3)
-    settle(people.live)
-    found = poll_until(consistent, lambda found: found["status"] == "current")
+    consistent()
+    settle(people.live, shown=True)
+    found = consistent()
+    assert (len(found["rows"]), found["status"]) == (3, "current")
     assert found["conclusion"] == "No two of the 3 ranked rows are shown to differ at 5 %."
 
 

@@ -13,10 +13,10 @@ from tests.journeys.support import (
     MAIN_PHASE_PATH,
     People,
     create_challenge,
-    poll_until,
     require_finished,
 )
 from tests.live_service import Live
+from tests.settle import settle
 
 REASON = ("--reason", "t4 shows an a.")
 CORRECTED = [row | {"label": "a"} if row["id"] == "t4" else row for row in GOLD]
@@ -75,8 +75,8 @@ def test_a_withheld_switch_is_listed_cancelled_retried_and_confirmed(people: Peo
     assert run(people, "gold", "activate", slug, 2, *REASON, "--wait").status == 1  # the file is still away
     away.rename(file)
     assert run(people, "rerun", slug, "--submission", lost, "--yes", "--wait").status == 0
-    path = f"{MAIN_PHASE_PATH.format(slug)}/switches/3"
-    poll_until(lambda: dict(people.admin.get(path).json()), lambda switch: switch["status"] == "done")
+    settle(people.live)
+    assert people.admin.get(f"{MAIN_PHASE_PATH.format(slug)}/switches/3").json()["status"] == "done"
     assert len(people.admin.board(slug).json()["rows"]) == 2
 
     file.rename(away)
@@ -85,8 +85,8 @@ def test_a_withheld_switch_is_listed_cancelled_retried_and_confirmed(people: Peo
     assert people.admin.post(f"{MAIN_PHASE_PATH.format(slug)}/gold", json=GOLD[:3]).status_code == 201
     assert run(people, "gold", "activate", slug, 3, *REASON, "--wait").status == 1
     assert run(people, "switch", "confirm", slug, 5, "--reason", "The file is gone.").status == 0
-    path = f"{MAIN_PHASE_PATH.format(slug)}/switches/5"
-    poll_until(lambda: dict(people.admin.get(path).json()), lambda switch: switch["status"] == "done")
+    settle(people.live)
+    assert people.admin.get(f"{MAIN_PHASE_PATH.format(slug)}/switches/5").json()["status"] == "done"
     (row,) = people.admin.board(slug).json()["rows"]
     assert row["team"]["name"] == "Kept"
     (latest, *_) = people.admin.get(f"/challenges/{slug}/errata").json()["items"]
