@@ -120,6 +120,19 @@ def test_a_file_with_problems_has_no_scores_at_all(tmp_path: Path) -> None:
     assert outcome.scores == {}
 
 
+def test_whoever_limits_each_stage_hears_when_a_file_has_been_validated(tmp_path: Path) -> None:
+    """A valid file whose scoring takes too long is no fault of the file."""
+    heard: list[str] = []
+    for name, content in (("whole", {"a": "x", "b": "x", "c": "x", "d": "x"}), ("part", {"a": "x"})):
+        score_predictions(
+            load(tmp_path),
+            source(tmp_path, f"{name}.json", content),
+            calls("accuracy"),
+            on_validated=lambda name=name: heard.append(name),  # type: ignore[misc]
+        )
+    assert heard == ["whole", "part"]
+
+
 def test_the_metrics_decide_what_is_refused(tmp_path: Path) -> None:
     gold = load(tmp_path)
     predictions = source(tmp_path, "p.json", {"a": "x", "b": "zebra"})

@@ -140,10 +140,11 @@ def test_an_unknown_template_format_names_those_that_exist() -> None:
         build_template(["a"], spec("binary"), "xlsx")
 
 
-def test_a_template_with_too_many_places_is_refused_with_advice() -> None:
+@for_each("name", ["map", "csv", "tsv", "npz", "parquet", "arrow"])
+def test_a_template_with_too_many_places_is_refused_with_advice(name: str) -> None:
     wide = TaskSpec("multilabel", tuple(f"c{at}" for at in range(30_000)))
     with pytest.raises(BadRequest, match="cells for scores") as caught:
-        build_template([f"t{at}" for at in range(1000)], wide, "npz")
+        build_template([f"t{at}" for at in range(1000)], wide, name, scores=True)
     assert "format=columns" in caught.value.advice
 
 
