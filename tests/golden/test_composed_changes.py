@@ -81,3 +81,15 @@ def test_changes_that_are_not_all_listed_are_not_composed(tmp_path: Path) -> Non
     one_step = gold_difference_among(known, versions[0], versions[1])
     assert one_step is not None
     assert one_step["counts"]["relabelled"] == 1
+
+
+def test_on_the_way_back_what_was_voided_is_restored(tmp_path: Path) -> None:
+    golds = [load(tmp_path / "gold.json", dict.fromkeys(ids, {"label": "x"}), weighted=False) for ids in ("ab", "a")]
+    first = GoldVersion(version=1, difference=None, changes=None, accessories={})
+    second = version_after(2, 1, *golds)
+    back = gold_difference_among({1: first, 2: second}, second, first)
+    assert back is not None
+    assert (back["counts"]["restored"], back["counts"]["voided"]) == (1, 0)
+    wanted = compare_gold(golds[1], golds[0]).to_dict()["class_counts"]
+    assert {end: back[end] for end in ("before", "after")} == wanted
+    assert wanted["before"] != wanted["after"]
