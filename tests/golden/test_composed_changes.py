@@ -84,7 +84,7 @@ def test_changes_that_are_not_all_listed_are_not_composed(tmp_path: Path) -> Non
 
 
 def test_on_the_way_back_what_was_voided_is_restored(tmp_path: Path) -> None:
-    golds = [load(tmp_path / "gold.json", dict.fromkeys(ids, {"label": "x"}), weighted=False) for ids in ("ab", "a")]
+    golds = [load(tmp_path / "gold.json", {key: {"label": "x"} for key in ids}, weighted=False) for ids in ("ab", "a")]
     first = GoldVersion(version=1, difference=None, changes=None, accessories={})
     second = version_after(2, 1, *golds)
     back = gold_difference_among({1: first, 2: second}, second, first)
