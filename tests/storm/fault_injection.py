@@ -15,7 +15,7 @@ from itertools import count
 import httpx
 
 from tests.cluster import ServiceProcess
-from tests.faults.inspection import children_of, cpu_ticks, has_unread_request
+from tests.faults.inspection import children_of, has_unread_request
 from tests.storm.deployments import Deployment
 
 POLL_SECONDS = 0.02
@@ -156,21 +156,18 @@ class FaultInjector:
         return True
 
     def _kill_child(self) -> bool:
-        """The child that has worked the most, so not one that only waits; if it can be, while it is at work."""
+        """The first child that gets something to do; if none does, its turn comes later."""
         found = self._live(self._site.workers)
-        with suppress(ProcessLookupError, FileNotFoundError):
-            children = children_of(self._rng.choice(found).pid) if found else []
-            if children:
-                child = max(children, key=cpu_ticks)
-                os.kill(child, signal.SIGSTOP)
-                deadline = time.monotonic() + FREEZE_SECONDS
-                while (
-                    not has_unread_request(child) and time.monotonic() < deadline and not self._stop.wait(POLL_SECONDS)
-                ):
-                    pass
-                os.kill(child, signal.SIGKILL)
-                return True
-        return False
+        children = children_of(self._rng.choice(found).pid) if found else []
+        for child in children:
+            _signal(child, signal.SIGSTOP)
+        deadline = time.monotonic() + FREEZE_SECONDS
+        while not (busy := next(filter(has_unread_request, children), None)):
+            if time.monotonic() >= deadline or self._stop.wait(POLL_SECONDS):
+                break
+        for child in children:
+            _signal(child, signal.SIGKILL if child == busy else signal.SIGCONT)
+        return busy is not None
 
     def _kill_worker(self) -> bool:
         return self._kill(self._worker())
@@ -241,6 +238,11 @@ class FaultInjector:
         assert self._site.crash_database is not None
         self.done.append((time.time(), "crash_database"))
         self._site.crash_database()
+
+
+def _signal(pid: int, number: signal.Signals) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(pid, number)
 
 
 def _ready(part: ServiceProcess) -> bool:
