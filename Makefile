@@ -46,7 +46,7 @@ format: $(VENV)/dev.stamp ## Format the code
 # Either tier in one run of pytest; two cores have work for a third process while tests wait for others.
 TIER := $(if $(filter full,$(TEST_SCOPE)),,-m 'not ci' -p no:schemathesis)
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --dist loadscope --no-loadscope-reorder
-# What it leaves out of tests/scoring takes as long as all others of these.
+# What this leaves out of tests/scoring takes a third of the time of them all.
 PURE_TESTS := tests/archives tests/drawing tests/formats tests/golden tests/oracles tests/scoring tests/text tests/tlog \
 	tests/test_pipeline.py $(patsubst %,--ignore=tests/scoring/%,convert order uncertainty)
 

@@ -100,7 +100,7 @@ async def load(
 ) -> Counts:
     """Send the requests repeatedly for some seconds, at most `most` of them; waits for those in flight at the end.
 
-    Each connection sends one at least.
+    Each connection sends one at least, unless the others have sent all `most` before.
     """
     counts, began = Counts(), time.perf_counter()
     shared = islice(cycle(requests), most)

@@ -3,8 +3,8 @@
 A test process starts one loader, the first time that it starts a service. The loader has one thread, so that a fork of it
 is safe, and runs nothing of the service itself. A fork then gets the arguments, environment, folder, umask and log of the
 service and runs `app.cli.main`, as `python -m app.cli` does; only its password hashes are cheap, and it computes intervals
-and comparisons only if asked to, because they cost a third of what most tests need and follow every score. When the test
-process ends, however it ends, the loader kills the services that still run and ends too.
+and comparisons only if asked to: they follow every score, and took a fifth of the time of the tests that run a service. When
+the test process ends, however it ends, the loader kills the services that still run and ends too.
 """
 
 import atexit

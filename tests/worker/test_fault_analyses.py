@@ -214,9 +214,8 @@ def test_a_board_is_compared_once_in_an_interval_and_after_a_start(tmp_path: Pat
         assert all(row["scores"]["accuracy"]["low"] is not None for row in board["rows"])
         assert board["significance"]["status"] == "pending"
         assert rows(service, f"SELECT attempt {tasks}") == [(1,)]
-    with serve_app(
-        settings, analyses=True
-    ) as service:  # the clock that the wait was measured with has ended with the former one
+    # The clock that the wait was measured with has ended with the former service.
+    with serve_app(settings, analyses=True) as service:
         settle(service)
         assert board_of(service.admin(), "pets")["significance"]["status"] == "current"
         assert rows(service, f"SELECT attempt {tasks}") == [(2,)]
