@@ -16,7 +16,7 @@ from tests.storm.storm import SENDERS
 RESULTS = Path(__file__).resolve().parent / "storm.jsonl"
 
 ACTIONS = {
-    "kill_child": "kill -9 of a scoring process, during a request if one arrives within two seconds",
+    "kill_child": "kill -9 of a scoring process that has been sent a request; later, if none is within two seconds",
     "kill_worker": "kill -9 of a worker alone; its scoring process ends by itself",
     "kill_worker_group": "kill -9 of a worker and its scoring process",
     "freeze_worker": "SIGSTOP of a worker for longer than its lease, then SIGCONT; by then another worker has its task",

@@ -82,7 +82,7 @@ def test_a_submission_that_waits_for_its_scores_asks_the_database_for_little(
     assert blue.submit("pets", CORRECT_PREDICTIONS).status_code == 201  # connections are open from now on
     tried: list[list[str]] = []
     for _ in range(5):  # now and then a slot looks for work at the same moment
-        settle(service_app)  # or it computes intervals of the submission before
+        settle(service_app)
         with recorded_statements() as statements:
             assert blue.submit("pets", CORRECT_PREDICTIONS).status_code == 201
         tried.append(statements)

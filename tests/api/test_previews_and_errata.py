@@ -34,9 +34,7 @@ FOR_GREEN = [row | {"label": "ab"[row["label"] == "a"]} if 3 <= n < 8 else row f
 
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedApp]:
-    with serve_app(
-        app_settings(tmp_path_factory.mktemp("previews") / "data", comparison_interval=600.0, background_pace=0.1)
-    ) as running:
+    with serve_app(app_settings(tmp_path_factory.mktemp("previews") / "data", background_pace=0.1)) as running:
         for name in ("Blue", "Green"):
             login = {"email": f"{name}@example.org", "password": PASSWORD}
             running.caller().post("/users", json=login | {"name": name}).raise_for_status()

@@ -101,7 +101,7 @@ def test_a_refusal_is_counted_under_its_code_and_the_template_of_its_route(
 def test_build_time_and_age_of_boards_are_measured(app: ServedApp) -> None:
     admin, board = app.admin(), "/challenges/digits/phases/main/leaderboard"  # an organizer sees new scores at once
     admin.submit("digits", LABELS, team="Blue").raise_for_status()
-    settle(app)  # each interval has the board built again
+    settle(app)
     admin.get(board).raise_for_status()
     before = scrape(app.url)
     assert admin.submit("digits", LABELS, team="Blue").json()["status"] == "finished"

@@ -84,12 +84,12 @@ class RescoringService:
 
 @contextmanager
 def rescoring_service(request: pytest.FixtureRequest, folder: Path, **settings: str) -> Iterator[RescoringService]:
-    """A bed on the database that the parameter names, not yet started; its boards are compared once, for nobody reads it."""
+    """A bed on the database that the parameter names, not yet started."""
     url = f"sqlite:///{folder / 'data' / 'assay.sqlite3'}"
     if request.param == "postgresql":
         database: Callable[[], str] = request.getfixturevalue("postgres_database")
         url = database()
-    with cluster(folder, url, **{"comparison_interval": "600"} | settings) as parts:
+    with cluster(folder, url, **settings) as parts:
         yield RescoringService(parts)
 
 

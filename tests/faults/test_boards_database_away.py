@@ -51,7 +51,7 @@ def app(tmp_path_factory: pytest.TempPathFactory, url: str, own_postgres: OwnPos
                 headers={"Prefer": "wait=60"},
             )
             assert answer.json()["status"] == "finished", answer.text
-        settle(running)  # analyses change the boards
+        settle(running)
         yield running
 
 

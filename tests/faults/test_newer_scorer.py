@@ -95,7 +95,7 @@ def test_what_waited_for_the_old_version_is_scored_by_the_new_one(own: Rescoring
 def test_workers_of_two_versions_at_once_take_only_what_is_theirs(
     tmp_path: Path, postgres_database: Callable[[], str]
 ) -> None:
-    with cluster(tmp_path, postgres_database(), comparison_interval="600", **SHORT_TIMEOUTS) as parts:
+    with cluster(tmp_path, postgres_database(), **SHORT_TIMEOUTS) as parts:
         parts.start(apis=2, workers=1)
         site = ChallengeCluster(parts)
         site.wait_until_finished(*[site.send(f"Before {number}") for number in range(3)])

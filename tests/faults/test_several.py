@@ -14,7 +14,7 @@ from tests.live_service import MAX_WAIT_SECONDS, eventually
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory, postgres_database: Callable[[], str]) -> Iterator[ChallengeCluster]:
-    settings = SHORT_TIMEOUTS | {"crash_cap": "2", "comparison_interval": "600"}
+    settings = SHORT_TIMEOUTS | {"crash_cap": "2"}
     with cluster(tmp_path_factory.mktemp("several"), postgres_database(), **settings) as parts:
         yield ChallengeCluster(parts.start(apis=2, workers=2))
 

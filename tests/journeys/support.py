@@ -109,11 +109,6 @@ def metric_values(scores: Mapping[str, Mapping[str, Any]]) -> dict[str, float | 
     return {name: each["value"] for name, each in scores.items()}
 
 
-def without_intervals(submission: Mapping[str, Any]) -> dict[str, Any]:
-    """A submission with metric values alone: intervals follow the final status."""
-    return {**submission, "scores": metric_values(submission["scores"])}
-
-
 def board_ranks(board: httpx.Response) -> list[tuple[int | None, str]]:
     """Rank and team of each row, as the board lists them."""
     assert board.status_code == 200, board.text

@@ -34,7 +34,7 @@ def now() -> str:
 
 
 def shown(board: Any) -> dict[str, Any]:
-    """A board without what a former one says of itself, and without intervals, which follow after the scores."""
+    """A board without what a former one says of itself, and with the values of its scores alone."""
     assert board.status_code == 200, board.text
     apart = {"former", "significance", "as_of", *("rank_low", "rank_high", "tie_group")}
     rows = [

@@ -193,7 +193,7 @@ def test_the_warning_about_curves(people: People) -> None:
 
 @pytest.mark.ci
 def test_a_part_that_is_too_large_is_left_out_with_a_reason(people: People) -> None:
-    classes = [f"c{number}" for number in range(100)]  # rather than many instances, whose intervals would cost more
+    classes = [f"c{number}" for number in range(100)]
     gold = [{"id": f"t{at}", "label": classes[at % 100]} for at in range(2_001)]
     slug = create_challenge(people.admin, "report-large", gold=gold, task="multiclass")
     columns = {

@@ -37,7 +37,7 @@ def settled(people: People, submission: str) -> dict[str, Any]:
 
 
 def shown_values(board: Any) -> list[Any]:
-    """Ranks and values: intervals and rank sets are computed later."""
+    """Ranks and values."""
     return [
         (row["rank"], row["submission"], [each["value"] for each in row["scores"].values()]) for row in board["rows"]
     ]

@@ -16,7 +16,7 @@ SETTINGS = {"database_wait": PATIENT, "scoring_seconds": HELD, "public_url": "ht
 
 @pytest.fixture(scope="package")
 def on_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConcurrentClients]:
-    service = Live(tmp_path_factory.mktemp("alone") / "data", **SETTINGS).start()
+    service = Live(tmp_path_factory.mktemp("alone") / "data", **SETTINGS).with_analyses().start()
     crowd = ConcurrentClients(OnSqlite(service))
     yield crowd
     crowd.close()
@@ -27,7 +27,7 @@ def on_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConcurrentCl
 def on_postgresql(postgres: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConcurrentClients]:
     folder = tmp_path_factory.mktemp("pair")
     with postgres.database() as url, cluster(folder, url, **SETTINGS) as parts:
-        crowd = ConcurrentClients(OnPostgresql(parts.start(apis=2, workers=1)))
+        crowd = ConcurrentClients(OnPostgresql(parts.with_analyses().start(apis=2, workers=1)))
         yield crowd
         crowd.close()
 

@@ -259,7 +259,7 @@ def people(admin: Caller, person: Callable[[str], Caller]) -> list[str | None]:
 
 @contextmanager
 def on_sqlite(folder: Path) -> Iterator[Walk]:
-    with serve_app(app_settings(folder / "data")) as service:
+    with serve_app(app_settings(folder / "data"), analyses=True) as service:
         tokens = people(service.admin(), lambda name: _person(service.admin(), service.caller, name))
         yield Walk(tokens, [service.caller], service.app.state.service.db)
 
@@ -275,7 +275,7 @@ def _person(admin: Caller, caller: Callable[[str | None], Caller], name: str) ->
 @contextmanager
 def on_postgresql(folder: Path, postgres: PostgresServer) -> Iterator[Walk]:
     with postgres.database() as url, cluster(folder, url) as parts:
-        parts.start(apis=2, workers=1)
+        parts.with_analyses().start(apis=2, workers=1)
         tokens = people(parts.admin(), lambda name: _person(parts.admin(), parts.caller, name))
         db = Database(Settings(data_dir=folder / "data", database_url=url))
         apis = [lambda token: parts.caller(token, 0), lambda token: parts.caller(token, 1)]
