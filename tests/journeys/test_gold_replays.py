@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.journeys.support import MAIN_PHASE_PATH, People, metric_values, new_slug, require_finished
+from tests.journeys.support import MAIN_PHASE_PATH, People, metric_values, new_slug
 from tests.live_service import Caller
 from tests.reference_material import needs_shared, shared
 from tests.settle import settle
@@ -66,7 +66,9 @@ def submit(people: People, sender: str, phase: str, name: str, system: str) -> d
     )
     assert answer.status_code in {201, 202}, answer.text
     settle(people.live)
-    return require_finished(people[sender].get(f"/submissions/{answer.json()['id']}"))
+    scored: dict[str, Any] = people[sender].get(f"/submissions/{answer.json()['id']}").json()
+    assert scored["status"] == "finished", scored
+    return scored
 
 
 def require_values(submission: Mapping[str, Any], wanted: Mapping[str, float]) -> None:
