@@ -69,18 +69,19 @@ class ServiceProcess:
     def wait_ready(self) -> "ServiceProcess":
         """Wait until an API serves, or a worker has said that it works."""
         deadline = time.monotonic() + MAX_WAIT_SECONDS
-        while not self._ready():
+        while not self.is_ready():
             assert self.process is not None
             assert self.process.poll() is None, f"{self.role} ended:\n{self.log()[-3000:]}"
             assert time.monotonic() < deadline, f"{self.role} is not ready:\n{self.log()[-3000:]}"
             time.sleep(0.05)
         return self
 
-    def _ready(self) -> bool:
+    def is_ready(self) -> bool:
+        """Whether an API serves, or a worker has said that it works."""
         if self.role == "worker":
             return self.begun
         with suppress(httpx.HTTPError):
-            return httpx.get(f"{self.url}/readyz", timeout=5).status_code == 200
+            return httpx.get(f"{self.url}/readyz", timeout=5, trust_env=False).status_code == 200
         return False
 
     @property

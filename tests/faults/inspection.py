@@ -184,6 +184,8 @@ def has_unread_request(child: int) -> bool:
         return False
     try:
         return any(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)))
+    except OSError:  # no pipe: it is about to start, and has its parent's input
+        return False
     finally:
         os.close(pipe)
 

@@ -12,14 +12,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 
-import httpx
-
 from tests.cluster import ServiceProcess
 from tests.faults.inspection import children_of, has_unread_request
 from tests.storm.deployments import Deployment
 
 POLL_SECONDS = 0.02
-FREEZE_SECONDS = 2.0  # that a child is held until it is asked for something
+HOLD_SECONDS = 0.2  # that a child is held until it is sent a request
+KILL_SECONDS = 2.0  # within which one of them is sent a request
 MAX_DOWNTIME_SECONDS = 1.5  # seconds that a killed process stays down, at most
 ACTIONS_BY_DATABASE = {
     "postgresql": (*("kill_child",) * 3, "kill_worker", "kill_worker_group", "freeze_worker", "kill_api"),
@@ -157,17 +156,28 @@ class FaultInjector:
 
     def _kill_child(self) -> bool:
         """The first child that gets something to do; if none does, its turn comes later."""
-        found = self._live(self._site.workers)
-        children = children_of(self._rng.choice(found).pid) if found else []
+        found = [part for part in self._live(self._site.workers) if part.is_ready()]
+        if not found:
+            return False
+        worker = self._rng.choice(found).pid
+        busy, ends = None, time.monotonic() + KILL_SECONDS
+        while not busy and time.monotonic() < ends and not self._stop.wait(POLL_SECONDS):
+            busy = self._hold(children_of(worker))
+        if busy:
+            _signal(busy, signal.SIGKILL)
+        return busy is not None
+
+    def _hold(self, children: list[int]) -> int | None:
+        """Freeze them until one of them is sent a request, or so long that all may only have been at work before."""
         for child in children:
             _signal(child, signal.SIGSTOP)
-        deadline = time.monotonic() + FREEZE_SECONDS
-        while not (busy := next(filter(has_unread_request, children), None)):
-            if time.monotonic() >= deadline or self._stop.wait(POLL_SECONDS):
-                break
+        ends = time.monotonic() + HOLD_SECONDS
+        while not (busy := next(filter(has_unread_request, children), None)) and time.monotonic() < ends:
+            time.sleep(POLL_SECONDS)
         for child in children:
-            _signal(child, signal.SIGKILL if child == busy else signal.SIGCONT)
-        return busy is not None
+            if child != busy:
+                _signal(child, signal.SIGCONT)
+        return busy
 
     def _kill_worker(self) -> bool:
         return self._kill(self._worker())
@@ -177,7 +187,7 @@ class FaultInjector:
 
     def _kill_api(self) -> bool:
         found = self._live(self._site.apis)
-        if len(found) < 2 or not all(map(_ready, found)):
+        if len(found) < 2 or not all(part.is_ready() for part in found):
             return False
         return self._kill(self._rng.choice(found))
 
@@ -186,7 +196,7 @@ class FaultInjector:
         return self._freeze(self._worker(), leases.lease + self._rng.uniform(0.5, 2) * leases.heartbeat)
 
     def _freeze_service(self) -> bool:
-        found = [part for part in self._live(self._site.parts) if _ready(part)]
+        found = [part for part in self._live(self._site.parts) if part.is_ready()]
         return self._freeze(found[0] if found else None, self._rng.uniform(0.2, 1.0))
 
     def _freeze(self, part: ServiceProcess | None, seconds: float) -> bool:
@@ -205,7 +215,7 @@ class FaultInjector:
         """The one service, if it may end now."""
         if self._acknowledged() < self._spared_until:
             return None
-        return next((part for part in self._live(self._site.parts) if _ready(part)), None)
+        return next((part for part in self._live(self._site.parts) if part.is_ready()), None)
 
     def _end_service(self, *, group: bool) -> bool:
         ended = self._kill(self._service(), group=group)
@@ -243,9 +253,3 @@ class FaultInjector:
 def _signal(pid: int, number: signal.Signals) -> None:
     with suppress(ProcessLookupError):
         os.kill(pid, number)
-
-
-def _ready(part: ServiceProcess) -> bool:
-    with suppress(httpx.HTTPError):
-        return httpx.get(f"{part.url}/readyz", timeout=2, trust_env=False).status_code == 200
-    return False
