@@ -142,7 +142,11 @@ def test_the_log_is_verified_as_a_whole_and_as_it_grows(live: Live, people: Peop
     for path in ("checkpoint", f"tile/0/000.p/{size}", f"tile/entries/000.p/{size}"):
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(file_of(live, path).content)
-    vkey = people.visitor.get("/log").json()["logs"][0]["vkey"]
+    shown_log = people.visitor.get("/log").json()["logs"][0]
+    vkey, first = shown_log["vkey"], shown_log["first_leaf"]
+    entry = hashlib.sha256(bytes.fromhex(first["salt"]) + first["record"].encode()).digest()
+    assert file_of(live, f"tile/entries/000.p/{size}").content[:34] == len(entry).to_bytes(2, "big") + entry
+    assert json.loads(first["record"])["origin"] == ORIGIN
     from_folder = ("log", "verify", "--tiles", folder, "--key", vkey, "--json")
     assert run_assay(*from_folder).value()["size"] == size
     tile = folder / f"tile/0/000.p/{size}"

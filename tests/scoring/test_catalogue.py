@@ -1,6 +1,7 @@
 """The catalogue is complete, and the description of a call matches its computation."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -82,6 +83,11 @@ def test_labels_stay_out_of_the_equation_but_in_the_words() -> None:
     shown = describe_call(parse_metric({"key": "f1_macro", "options": {"exclude_labels": [evil]}}))
     assert evil not in shown["equation"]["mathml"]
     assert any(evil in sentence for sentence in shown["conventions"])
+
+
+def test_a_call_says_in_words_what_each_choice_means() -> None:
+    said = describe_call(parse_metric("cohen_kappa:weights=quadratic"))["conventions"]
+    assert any(re.fullmatch(r"weights=quadratic: \w.*\.", sentence) for sentence in said)
 
 
 def test_a_name_of_the_recipe_is_shown() -> None:
