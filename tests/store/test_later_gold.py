@@ -6,11 +6,16 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
+from app.actions.access import Caller
+from app.actions.challenges.upload_gold import FollowedGold, store_gold
 from app.actions.scoring_tasks.scoring_request import gold_reference
 from app.actions.versions.require_comparable import require_comparable
 from app.errors import InvalidGold
+from app.files import StoredFile
+from app.formats import FileKind
 from app.scoring import SCORER_VERSION
-from app.store.queries import draft_previews, ranked_values
+from app.scoring_processes.messages import GoldSummary
+from app.store.queries import draft_previews, label_rules, ranked_values
 from app.store.session import Database
 from app.store.tables import BoardPreview, GoldVersion, Phase, Score, ScoreTask, Submission
 from app.store.types import utcnow
@@ -52,6 +57,28 @@ def test_a_version_that_cannot_replace_the_active_one_is_to_be_uploaded_again(
         with pytest.raises(InvalidGold, match=said) as refused:
             require_comparable(session, phase, active, version)
         assert "Upload the file again" in str(refused.value.advice)
+
+
+def test_a_later_version_follows_one_whose_ids_an_older_program_did_not_name(db: Database) -> None:
+    with db.write() as session:
+        ids = fill_tables(session)
+        active = session.get_one(GoldVersion, ids.gold)
+        assert active.ids_hash is None
+        found: dict[str, Any] = {"instances": 2, "classes": ["cat", "dog"], "has_splits": False, "notes": []}
+        found |= {"public_instances": None, "weighted": False, "void_instances": 0, "longest_id": 2}
+        summary = GoldSummary(**found, ids_hash=SAME["ids_hash"], difference={"counts": {}, "changes": []})
+        version = store_gold(
+            session,
+            Caller(user_id=ids.user, scopes=frozenset({"organize"})),
+            "pets",
+            "main",
+            stored=StoredFile("uploads/2", "1" * 64, 1),
+            kind=FileKind(format="json", encoding=""),
+            summary=summary,
+            rules=label_rules.of_gold(active),
+            followed=FollowedGold(active, "name", keeps_splits=False),
+        )
+        require_comparable(session, session.get_one(Phase, ids.phase), active, version)
 
 
 @pytest.mark.parametrize(

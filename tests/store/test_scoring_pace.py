@@ -47,6 +47,16 @@ def register_workers(db: Database, *slots: int) -> None:
             workers.record_heartbeat(session, f"w{number}", name="w", slots=count, now=now, claimed_at=None)
 
 
+def test_a_worker_that_is_heard_again_stays_one_worker(db: Database, row_ids: RowIds) -> None:
+    register_workers(db, 2, 3)
+    with db.write() as session:
+        later = clock.steady(session) + timedelta(seconds=1)
+        workers.record_heartbeat(session, "w1", name="w", slots=3, now=later, claimed_at=later)
+    with db.read() as session:
+        assert [(row.id, row.slots) for row in workers.all_workers(session)] == [("w0", 2), ("w1", 3)]
+        assert [row.claimed_at for row in workers.all_workers(session)] == [None, later]
+
+
 @pytest.mark.both_databases
 def test_the_pace_is_the_mean_of_the_newest_first_scorings_and_all_slots(
     db: Database, row_ids: RowIds, settings: Settings

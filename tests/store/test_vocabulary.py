@@ -4,6 +4,7 @@ from datetime import timedelta
 
 from app.actions.access import VISITOR, Caller
 from app.actions.challenges.activate_gold import activate_gold
+from app.actions.challenges.phase_rules import rule_faults
 from app.actions.challenges.plan_phases import visible_phase_classes
 from app.actions.challenges.upload_gold import store_gold
 from app.actions.scoring_tasks.scoring_request import gold_reference
@@ -12,9 +13,11 @@ from app.formats import FileKind
 from app.queue.local import LocalQueue
 from app.scoring_processes.messages import GoldSummary
 from app.store.queries import label_rules
+from app.store.queries.label_rules import LabelRules
 from app.store.session import Database
 from app.store.tables import GoldVersion, Phase
 from app.store.types import utcnow
+from tests.each_case import for_each
 from tests.store.sample_rows import add_row, fill_tables, gold_version
 
 
@@ -40,6 +43,27 @@ def test_gold_inspected_before_the_phase_declared_classes_takes_them_over(db: Da
         assert (active.phase_id, active.classes) == (second, ["ant", "cat", "dog"])
         assert remarks == ["The classes differ from those of the phase 'main': 'ant' only here."]
         assert session.get_one(GoldVersion, ids.gold).classes == ["cat", "dog"]
+
+
+@for_each(
+    "rules, pointers",
+    [
+        (LabelRules("multiclass", None, ["a", "b"]), []),
+        (LabelRules("multilabel", None, ["a"]), []),
+        (LabelRules("binary", "a", None), []),
+        (LabelRules("binary", None, None), ["/positive_label"]),
+        (LabelRules("binary", "", ["a", "b"]), ["/positive_label"]),
+        (LabelRules("multilabel", "a", ["a", "b"]), ["/positive_label"]),
+        (LabelRules("multiclass", None, ["a", "b", "a"]), ["/classes"]),
+        (LabelRules("multilabel", None, []), ["/classes"]),
+        (LabelRules("multiclass", None, ["a"]), ["/classes"]),
+        (LabelRules("binary", "a", ["a", "b", "c"]), ["/classes"]),
+        (LabelRules("binary", "c", ["a", "b"]), ["/positive_label"]),
+        (LabelRules("binary", "c", ["a"]), ["/classes", "/positive_label"]),
+    ],
+)
+def test_label_rules_that_contradict_each_other_are_told_each_once(rules: LabelRules, pointers: list[str]) -> None:
+    assert [fault["pointer"] for fault in rule_faults(rules)] == pointers
 
 
 def test_the_name_of_a_draft_follows_its_content_and_that_of_other_gold_is_fixed(db: Database) -> None:
