@@ -240,6 +240,7 @@ def test_the_confusion_page_sorts_classes_and_lists_the_most_confused_pairs(
         page = ada.browser.get(f"/submissions/{key}/confusion?order={order}").text
         assert '<tr><th scope="row">c02</th><td>c01</td><td class="num">4</td><td class="num">100.0 %</td></tr>' in page
         assert ('class="cell-text' in page) == (size <= 30)
+        assert f"columns are predicted classes. {size} cells are not 0.<" in page
     assert page.index("<title>Confusion matrix</title>") < page.index(">c01<") < page.index(">c00<")
     assert ada.browser.get(f"/submissions/{key}/confusion?order=other").status_code == 400
 
