@@ -17,6 +17,7 @@ from app.receipts.jwk import key_id, parse_key_set, thumbprint
 from app.receipts.statement import ScoreContext, SignedScore, StatementTemplate
 from app.receipts.verification import verify_receipt
 from app.scoring.declaration.recipe import parse_recipe
+from tests.each_case import for_each
 
 KEY, OTHER = ReceiptKey.of(Ed25519PrivateKey.generate()), ReceiptKey.of(Ed25519PrivateKey.generate())
 KEYS = {KEY.id: KEY.public_key}
@@ -120,3 +121,18 @@ def test_thumbprints_are_those_of_the_standards() -> None:
     content = json.dumps({"keys": [{"kty": "RSA"}, {"kty": "OKP", "crv": "Ed25519", "x": x, "kid": "other"}]})
     assert list(parse_key_set(content)) == ["kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k"]
     assert len(hashlib.sha256(PAYLOAD).hexdigest()) == 64
+
+
+@for_each(
+    "keys, said",
+    [
+        (None, "no list 'keys'"),
+        ([], "no Ed25519 key"),
+        ([{"kty": "RSA"}], "no Ed25519 key"),
+        ([{"kty": "OKP", "crv": "Ed25519", "x": "AAAA"}], "32 bytes"),
+        ([{"kty": "OKP", "crv": "Ed25519"}], "32 bytes"),
+    ],
+)
+def test_a_key_set_without_a_usable_key_is_refused(keys: Any, said: str) -> None:
+    with pytest.raises(ReceiptRefused, match=said):
+        parse_key_set(json.dumps({"keys": keys}))
