@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -37,12 +38,14 @@ def test_every_command_explains_itself_with_an_example_and_all_but_services_offe
     for words, command in TREE.items():
         ran = run_assay(*words, "--help")
         module, _, name = command.function.rpartition(".")
-        documented = getattr(import_module(f"app.cli.{module}"), name).__doc__
+        function = getattr(import_module(f"app.cli.{module}"), name)
+        documented, parameters = function.__doc__, signature(function).parameters
         claims = {
             "status": ran.status == 0,
             "example": "Example: assay " + " ".join(words) in ran.out,
             "json": ("--json" in ran.out) == (words not in {("serve",), ("api",), ("worker",)}),
             "type": "bool" not in ran.out,
+            "JSON only where asked": "as_json" not in parameters or parameters["as_json"].default is False,
             "example begins with the command": command.example.split()[: len(words) + 1] == ["assay", *words],
             "summary in the list begins the help": documented.partition("\n")[0] == command.summary,
         }

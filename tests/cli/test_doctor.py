@@ -160,6 +160,10 @@ def queue_tasks(data: Path) -> None:
     change(data, "UPDATE score_tasks SET status = 'queued', created_at = '2026-01-01 00:00:00'")
 
 
+def leave_task_running(data: Path) -> None:
+    change(data, "UPDATE score_tasks SET status = 'running', created_at = '2026-01-01 00:00:00'")
+
+
 def fail_submission(data: Path) -> None:
     reason = """'{"code": "memory_limit", "detail": ""}'"""
     change(data, f"UPDATE submissions SET status = 'failed', failure = {reason}, finished_at = datetime('now')")
@@ -220,6 +224,7 @@ BROKEN: dict[str, tuple[Callable[[Path], Any], str, str, str]] = {
         *("database.ranked_values", "problem", "1 numbers of entries"),
     ),
     "nobody works": (queue_tasks, "queue.workers", "warning", "tasks waiting: 1"),
+    "nobody goes on": (leave_task_running, "queue.workers", "warning", "tasks waiting: 1"),
     "waits long": (queue_tasks, "queue.backlog", "warning", "1 queued"),
     "failed": (fail_submission, "queue.failures", "warning", "memory_limit: 1"),
     "no quota": (
