@@ -156,12 +156,8 @@ def older_schema(data: Path) -> None:
     engine.dispose()
 
 
-def queue_tasks(data: Path) -> None:
-    change(data, "UPDATE score_tasks SET status = 'queued', created_at = '2026-01-01 00:00:00'")
-
-
-def leave_task_running(data: Path) -> None:
-    change(data, "UPDATE score_tasks SET status = 'running', created_at = '2026-01-01 00:00:00'")
+def queue_tasks(data: Path, status: str = "queued") -> None:
+    change(data, f"UPDATE score_tasks SET status = '{status}', created_at = '2026-01-01 00:00:00'")
 
 
 def fail_submission(data: Path) -> None:
@@ -224,7 +220,7 @@ BROKEN: dict[str, tuple[Callable[[Path], Any], str, str, str]] = {
         *("database.ranked_values", "problem", "1 numbers of entries"),
     ),
     "nobody works": (queue_tasks, "queue.workers", "warning", "tasks waiting: 1"),
-    "nobody goes on": (leave_task_running, "queue.workers", "warning", "tasks waiting: 1"),
+    "nobody goes on": (lambda data: queue_tasks(data, "running"), "queue.workers", "warning", "tasks waiting: 1"),
     "waits long": (queue_tasks, "queue.backlog", "warning", "1 queued"),
     "failed": (fail_submission, "queue.failures", "warning", "memory_limit: 1"),
     "no quota": (
@@ -240,11 +236,7 @@ BROKEN: dict[str, tuple[Callable[[Path], Any], str, str, str]] = {
             data,
             "UPDATE recipes SET body = json_set(body, '$.primary', 'average_precision:label=cat', '$.metrics', json_array())",
         ),
-        *(
-            "challenges.rules",
-            "warning",
-            "pets: Phase 'main' shows average_precision:label=cat, whose value may differ",
-        ),
+        *("challenges.rules", "warning", "pets: Phase 'main' shows average_precision:label=cat, whose value"),
     ),
     "no gold": (
         lambda data: change(data, "UPDATE gold_versions SET status = 'retired'"),
@@ -262,7 +254,7 @@ BROKEN: dict[str, tuple[Callable[[Path], Any], str, str, str]] = {
 TOGETHER = [
     ["folder open", "newer scorer", "other scores", "upload cut", "ranked otherwise", "nobody works", "other journal"],
     ["gold open", "older scorer", "upload lost", "counted otherwise", "waits long", "no quota", "log changed"],
-    ["failed", "open to everybody", "no uploads", "names alike"],
+    ["failed", "nobody goes on", "open to everybody", "no uploads", "names alike"],
     ["tells all", "rows gone", "log copied", "uploads lost"],
     ["no gold", "damaged"],
 ]
