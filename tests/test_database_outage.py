@@ -13,6 +13,8 @@ from structlog.testing import capture_logs
 from app import database_outage
 from app.database_outage import CALM_SECONDS, REPORT_SECONDS, DatabaseOutage, LibraryLineFilter, hold_back_line
 from app.errors import CommitUncertain, DatabaseUnavailable
+from app.runtime.periodic_jobs import PeriodicJobs
+from tests.live_service import MAX_WAIT_SECONDS
 
 
 class Clock:
@@ -142,3 +144,17 @@ def test_a_command_that_ends_logs_no_outage(written: list[Any], clock: Clock) ->
     outage.begin("connection refused")
     assert not outage.hold_back("claim_failed")
     assert written == []
+
+
+def test_a_round_that_meets_an_outage_says_in_one_line_what_the_driver_said(written: list[Any]) -> None:
+    rounds = PeriodicJobs()
+
+    def look() -> None:
+        rounds.stop.set()
+        raise lost_connection()
+
+    rounds.every(60.0, look)
+    rounds.join(MAX_WAIT_SECONDS)
+    assert [(line["event"], line["round"], line["cause"]) for line in written] == [
+        ("round_failed", "look", "connection refused")
+    ]
