@@ -91,6 +91,15 @@ def test_a_team_is_told_its_best_so_far_and_nothing_else(app: ServedApp, slug: s
     assert [each["scores"] for each in blue.get("/me/data").json()["submissions"]][-5:] == told
 
 
+def test_the_best_of_a_loss_is_the_lowest(app: ServedApp) -> None:
+    recipe = RECIPE | {"primary": "error_rate", "metrics": ["error_rate"]}
+    open_challenge(app.admin(), "losses", GOLD, recipe=recipe, phases=[PHASE])
+    blue = person(app, "losses", "Blue")
+    sent = [send(blue, "losses", right) for right in (13, 14, 15, 5)]
+    # 7 of 20 is 0.35, which is told as 0.4 (half to even); 6 of 20 is not more than 0.1 better, 5 of 20 is.
+    assert [each["scores"]["error_rate"]["value"] for each in sent] == [0.4, 0.4, 0.2, 0.2]
+
+
 def test_the_board_ranks_by_outputs_and_organizers_see_scores(app: ServedApp, slug: str) -> None:
     blue, green = person(app, slug, "Blue"), person(app, slug, "Green")
     one, two = send(blue, slug, 15), send(green, slug, 16)
