@@ -5,8 +5,10 @@ import secrets
 import signal
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -25,10 +27,24 @@ BACKGROUND_PACE = 0.5  # of services in tests: nobody waits seconds for a switch
 
 
 def free_port() -> int:
-    """A port that was free a moment ago."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A port that nothing listens on, for this process alone as long as it lives: other runs of the tests get others.
+
+    It is none of those that the system gives to whoever asks for any.
+    """
+    while True:
+        port = 10_000 + secrets.randbelow(22_000)
+        with suppress(OSError), socket.socket() as probe:
+            _reserve(port)
+            probe.bind(("127.0.0.1", port))
+            return port
+
+
+def _reserve(port: int) -> None:
+    """Take the name of a port, which ends with this process; raises OSError if another process has it."""
+    if sys.platform == "linux":
+        with socket.socket(socket.AF_UNIX) as name:
+            name.bind(f"\0assay-tests-port-{port}")
+            name.detach()
 
 
 def eventually(claim: Callable[[], bool], what: str, seconds: float = MAX_WAIT_SECONDS) -> None:

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from sqlalchemy.engine import make_url
 
-from tests.live_service import MAX_WAIT_SECONDS
+from tests.live_service import MAX_WAIT_SECONDS, free_port
 from tests.optional_tools import skip_or_fail
 from tests.postgres import OwnPostgresServer, PostgresServer, server
 
@@ -31,6 +31,22 @@ def row_database(postgres: PostgresServer) -> str:
         connection.execute("CREATE TABLE numbers (n int)")
         connection.execute("INSERT INTO numbers VALUES (1)")
     return name
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the names of ports are those of Linux sockets")
+def test_a_port_that_one_process_was_given_is_given_to_no_other() -> None:
+    port = free_port()
+    asks_for_it_first = f"""
+import tests.live_service as of
+
+others, first = of.secrets.randbelow, iter([{port} - 10_000])
+of.secrets.randbelow = lambda below: next(first, None) or others(below)
+print(of.free_port())
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", asks_for_it_first], check=True, cwd=ROOT, capture_output=True, text=True
+    )
+    assert 0 < int(ran.stdout) != port, ran.stderr
 
 
 def test_each_call_makes_an_empty_database_of_its_own(postgres_database: Callable[[], str]) -> None:

@@ -8,7 +8,6 @@ import socket
 import stat
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,7 +23,7 @@ from app.actions.transparency.log_key import read_log_key
 from app.cli import root
 from app.settings import Settings
 from app.store.session import MONITORING_CONNECTIONS
-from tests.live_service import MAX_WAIT_SECONDS
+from tests.live_service import MAX_WAIT_SECONDS, eventually, free_port
 from tests.optional_tools import skip_or_fail
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -325,9 +324,7 @@ WITH_TOOLS = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  #
 @contextmanager
 def object_store(folder: Path) -> Iterator[str]:
     """The object store's own command on a free port, with its paths in `folder`; gives its address."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     (script,) = SERVICES["objects"]["command"]
     words = {"$$": "$", "/run/secrets": str(folder), "/data": str(folder / "data"), ":9000": f"127.0.0.1:{port}"}
     for word, instead in words.items():
@@ -336,13 +333,14 @@ def object_store(folder: Path) -> Iterator[str]:
     command = [*SERVICES["objects"]["entrypoint"], script]
     own = {"ASSAY_S3_ACCESS_KEY": "assay", "PATH": WITH_TOOLS}
     process = subprocess.Popen(command, env=os.environ | own, stderr=subprocess.DEVNULL)
+
+    def answers() -> bool:
+        assert process.poll() is None
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", port)) == 0
+
     try:
-        for _ in range(1200):
-            assert process.poll() is None
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            time.sleep(0.1)
+        eventually(answers, "the object store listens")
         yield f"http://127.0.0.1:{port}"
     finally:
         process.terminate()
