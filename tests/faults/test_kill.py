@@ -57,6 +57,7 @@ def test_every_acknowledged_submission_survives_the_kill_of_the_service(own: Liv
     with frozen_scoring(own) as before, ThreadPoolExecutor(8) as senders:
         requests = [senders.submit(send, number) for number in range(30)]
         assert enough.wait(MAX_WAIT_SECONDS)
+        eventually(lambda: any(map(has_unread_request, before)), "a child has been asked to score one of them")
         assert own.process is not None
         own.process.kill()
         for each in requests:
